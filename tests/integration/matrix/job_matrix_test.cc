@@ -1,6 +1,8 @@
 // Every network x what is promised of an update x how the server moves the model: each a short job of real devices
 // against a real server, which ends, has learnt something, and has spent what the accountant says. By day a part in
 // which each network meets each promise or each strategy; at night all.
+#include "device_sdk/runtime/model_builder.h"
+#include "proto/messages/model_outputs.h"
 #include "secure/dp/account/account.h"
 #include "tests/integration/matrix/sdk_device.h"
 #include "tests/integration/support/fixture.h"
@@ -47,9 +49,11 @@ struct Network {
   const char* name;
   const char* what;  // that it has and others have not
   bool has_statistics = false;
+  bool has_heads = false;
 };
 constexpr Network kBuiltIn[] = {
     {"mlp", "dense layers"}, {"cnn", "convolutions"}, {"lenet5", "parameters with padding between them"}};
+constexpr Network kHeads = {"two_heads", "two outputs with a loss each", false, true};
 #ifdef COTERIE_WITH_ONNX
 constexpr Network kFromOnnx[] = {{"residual", "batch norm", true},     {"lstm", "an LSTM"},
                                  {"recommender", "embeddings"},        {"shuffle", "a depthwise convolution"},
@@ -86,6 +90,7 @@ std::vector<Case> cases() {
   };
   for (const Network& network : kBuiltIn) add(network);
   for (const Network& network : kFromOnnx) add(network);
+  all.push_back({kHeads, kPromises[3], "fedavg"});
   all.push_back({kBuiltIn[0], kTree, "fedavgm"});
   all.push_back({kBuiltIn[2], kTree, "fedavg"});
   all.push_back({kBuiltIn[0], kAdaptive[0], "fedavg"});
@@ -95,7 +100,23 @@ std::vector<Case> cases() {
 
 bool is_built_in(const Network& network) { return model_kind_from(network.name).has_value(); }
 
+Result<Bytes> two_heads() {
+  ModelBuilder build("two_heads", {12, 12, 1}, 7);
+  const TensorId trunk = build.relu(build.dense(build.flatten(build.input()), 16));
+  const TensorId own = build.dense(trunk, 4), other = build.dense(trunk, 2);
+  return build.finish(own, std::vector{other});
+}
+
+nlohmann::json heads_of(const Model& model) {
+  nlohmann::json heads = nlohmann::json::array();
+  for (const uint32_t output : *graph_outputs(model.graph())) {
+    heads.push_back({{"output", model.graph().tensors[output].name}, {"loss", "softmax_cross_entropy"}});
+  }
+  return heads;
+}
+
 Result<Bytes> model_file(const Network& network) {
+  if (network.has_heads) return two_heads();
   if (is_built_in(network)) return make_model(*model_kind_from(network.name), {12, 12, 1}, 4, 7);
 #ifdef COTERIE_WITH_ONNX
   const std::string path = test::source_dir() + "/tests/golden/onnx/" + network.name + ".onnx";
@@ -118,6 +139,7 @@ class JobMatrix : public ServerTest, public ::testing::WithParamInterface<Case> 
                         {"batch_size", 4},
                         {"local_epochs", promise().has_noise ? 4 : 2},
                         {"optimizer", {{"kind", "sgd"}, {"learning_rate", promise().has_noise ? 0.1 : 0.05}}}};
+    if (GetParam().network.has_heads) spec["training"]["heads"] = heads_of(model);
     spec["strategy"] = {{"kind", GetParam().strategy}};
     // What noise does to the loss goes with the square of the step, what is learnt with the step itself. And updates
     // with noise are longer than their clip, so that what is learnt stands far above the noise: a case that fails is
