@@ -11,6 +11,7 @@
 #include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/shape_inference.h"
+#include "device_sdk/runtime/training_kernels.h"
 #include "train_kernels/conv2d_algorithm.h"
 
 namespace coterie {
@@ -101,6 +102,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
                                                      .is_trainable = std::move(is_trainable),
                                                      .channels = std::move(channels),
                                                      .arena_bytes_max = options.arena_bytes_max,
+                                                     .storage = options.storage,
                                                      .threads = options.threads,
                                                      .part_nanoseconds_min = options.part_nanoseconds_min}));
   COT_ASSIGN(const std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
@@ -119,12 +121,15 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     std::memcpy(arena.region(Region::parameters).data(), start.data(), start.size_bytes());
     kernels::LossSums sums;
     const char* fault = nullptr;
-    StepContext context{
-        .kernels = kernels::kernels(), .sums = &sums, .random_seed = step, .fault = &fault, .pool = pool.get()};
+    const auto context_with = [&](const kernels::KernelTable& kernels) {
+      return StepContext{.kernels = kernels, .sums = &sums, .random_seed = step, .fault = &fault, .pool = pool.get()};
+    };
+    const StepContext context = context_with(training_kernels(options));
+    StepContext update = context_with(kernels::kernels());
     const FlushDenormals flush;
     if (step == 0) program.run(Phase::prepare, context);
     for (uint32_t i = 0; i < options.batch_size; ++i) COT_TRY(code.reader.read(examples, i, i));
-    context.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
+    update.optimizer = optimizer_moment(options.optimizer, step + 1, 1);
     const bool is_measured = step > 0;
     if (is_measured) times.begin_step();
     if (is_measured && tracer) tracer->begin_step(program, pool.get());
@@ -132,7 +137,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
     double last = begin;
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
       for (size_t i = 0; i < program.step_count(phase); ++i) {
-        program.run_step(phase, i, context);
+        program.run_step(phase, i, phase == Phase::update ? update : context);
         const double now = seconds_now();
         if (is_measured) times.add(phase, program.origin(phase, i), now - last);
         if (is_measured && tracer) tracer->ran(last, now);

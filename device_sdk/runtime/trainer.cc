@@ -11,7 +11,7 @@
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/step_runner.h"
 #include "device_sdk/runtime/trainer_state.h"
-#include "train_kernels/bfloat16_kernels.h"
+#include "device_sdk/runtime/training_kernels.h"
 
 namespace coterie {
 namespace {
@@ -129,18 +129,11 @@ void run_phase(TrainerState& s, StepRunner* runner, const Program& program, Phas
   else program.run(phase, context);
 }
 
-// Those of forward and backward. Evaluation and updates of parameters are in float32 whatever the storage is.
-const kernels::KernelTable& kernels_of(const TrainOptions& options) {
-  const kernels::KernelTable* const bfloat16 =
-      options.storage == Storage::bfloat16 ? kernels::bfloat16_kernels() : nullptr;
-  return bfloat16 != nullptr ? *bfloat16 : kernels::kernels();
-}
-
 // One micro-batch forward and backward. `share` is its part of the step's examples.
 Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& loss, StepRunner* runner) {
   BatchProgram& code = s.program_for(batch);
   const char* fault = nullptr;
-  StepContext context{.kernels = kernels_of(s.options),
+  StepContext context{.kernels = training_kernels(s.options),
                       .sums = &loss.sums,
                       .loss_weight = &loss.weight,
                       .loss_scale = s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,

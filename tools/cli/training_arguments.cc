@@ -89,6 +89,17 @@ void add_optimizer_numbers(CLI::App* train, TrainCommand& command) {
       ->check(between<double>(0, 1e9));
 }
 
+void add_storage(CLI::App* command, TrainOptions& training) {
+  command
+      ->add_option_function<std::string>(
+          "--storage", [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
+          "of activations between forward and backward: bf16 takes half the memory where that makes a step's smaller, "
+          "and rounds; it computes in bfloat16 where the CPU can")
+      ->default_str("float32")
+      ->type_name("TYPE")
+      ->check(checked_by(&parse_storage));
+}
+
 void add_length(CLI::App* train, TrainCommand& command) {
   TrainOptions& training = command.training;
   train->add_option("--batch", training.batch_size, "examples a step")
@@ -98,14 +109,7 @@ void add_length(CLI::App* train, TrainCommand& command) {
       ->add_option("--micro-batch", training.micro_batch_size,
                    "examples computed at a time, a divisor of the batch: less memory, the same gradient")
       ->check(between<uint32_t>(1, kBatchMax));
-  train
-      ->add_option_function<std::string>(
-          "--storage", [&training](const std::string& name) { training.storage = parse_storage(name).value(); },
-          "of activations between forward and backward: bf16 takes half the memory where that makes a step's smaller, "
-          "and rounds; it computes in bfloat16 where the CPU can")
-      ->default_str("float32")
-      ->type_name("TYPE")
-      ->check(checked_by(&parse_storage));
+  add_storage(train, training);
   train
       ->add_option_function<std::string>(
           "--loss-scale",
@@ -459,6 +463,7 @@ void add_profile(CLI::App& model, Invocation& invocation) {
       ->check(between<uint32_t>(1, 100'000));
   add_loss(profile, options->loss);
   add_optimizer(profile, options->training.optimizer);
+  add_storage(profile, options->training);
   add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
   add_augment(profile, options->training.augment, "of --data, as in training")->needs(data);

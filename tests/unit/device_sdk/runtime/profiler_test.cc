@@ -72,6 +72,29 @@ TEST(Profiler, NamesTheAlgorithmOfEachConvolution) {
   EXPECT_EQ(find(*profile, "dense")->algorithm, "");
 }
 
+// The program that is measured is the one that a training with this storage runs.
+TEST(Profiler, HoldsActivationsAsTheTrainingDoes) {
+  ModelBuilder build("deep", {256}, 1);
+  TensorId x = build.input();
+  for (int layer = 0; layer < 4; ++layer) x = build.relu(build.dense(x, 256));
+  const Model model = load_or_die(build.finish(build.dense(x, 3)));
+  const auto narrow_operands = [&](Storage storage) {
+    TrainOptions options;
+    options.batch_size = 64;
+    options.storage = storage;
+    const Result<TrainingProfile> profile = profile_training(model, options, 1, &seconds_now);
+    EXPECT_OK(profile);
+    size_t count = 0;
+    for (const StepInfo& step : profile->steps) {
+      for (const auto& operand : step.operands) count += operand.content.type == ElementType::bfloat16;
+    }
+    EXPECT_EQ(count > 0, profile->memory.narrowed_tensors > 0);
+    return count;
+  };
+  EXPECT_EQ(narrow_operands(Storage::float32), 0u);
+  EXPECT_GT(narrow_operands(Storage::bfloat16), 0u);
+}
+
 TEST(Profiler, TakesEveryLossAndKindOfTarget) {
   for (const Loss loss : {Loss::softmax_cross_entropy, Loss::mean_squared_error, Loss::binary_cross_entropy}) {
     TrainOptions options;
