@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
@@ -165,6 +166,27 @@ TEST(ModelQuantise, FewBits) {
   refused({"--target-ratio", "8"}, "--bits auto");
   refused({"--bits", "12", "--full"}, "8 bits at most");
   refused({"--bits", "auto", "--target-ratio", "60", "--calibration", "10"}, "with 1 bit a weight it has");
+}
+
+// A training that has diverged left it behind: no grid has a step for it, in either form.
+TEST(ModelQuantise, NamesTheWeightThatIsNoNumber) {
+  const TemporaryDirectory folder;
+  const std::string sound = folder / "net.cotf", broken = folder / "broken.cotf";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", sound}).code,
+            ExitCode::ok);
+  const Result<Model> model = Model::load(*os::read_file(sound, 1 << 24));
+  ASSERT_OK(model);
+  for (const float value : {NAN, -INFINITY}) {
+    std::vector<float> parameters(model->parameters().begin(), model->parameters().end());
+    parameters[3] = value;
+    ASSERT_OK(os::write_file_atomically(broken, model->file_with(parameters)));
+    for (const char* const form : {"--bits=2", "--full"}) {
+      const CommandOutcome refused = run_command(
+          {"model", "quantise", broken, "--data", "digits", "-o", folder / "small.cotf", "--calibration", "20", form});
+      EXPECT_EQ(refused.code, ExitCode::usage) << form;
+      EXPECT_THAT(refused.err, testing::HasSubstr("as element 3, expected finite numbers")) << form;
+    }
+  }
 }
 
 TEST(ModelQuantise, WithALargerDropNothingIsWritten) {
