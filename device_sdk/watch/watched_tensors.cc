@@ -4,6 +4,7 @@
 
 #include "base/text/name_pattern.h"
 #include "device_sdk/runtime/fusion.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -30,6 +31,7 @@ WatchedTensors::WatchedTensors(const Model& model, const WatchPlan& plan, const 
     : model_(model),
       plan_(plan),
       index_(model.graph()),
+      index_of_all_(model.graph(), further_outputs(model.graph())),
       outputs_(model.graph().tensors.size()),
       weights_(outputs_.size()),
       starts_(outputs_.size()),
@@ -60,7 +62,7 @@ WatchedTensors::WatchedTensors(const Model& model, const WatchPlan& plan, const 
                                                             : gradients_;
     for (const uint32_t t : trained_) {
       if (subject == Subject::initial && !is_judged_at_first(graph.tensors[t], plan)) continue;
-      const auto& readers = index_.consumers[t];
+      const auto& readers = index_of_all_.consumers[t];
       const OpInfo* const op = readers.empty() || readers[0] == kNoOp ? nullptr : &graph.ops[readers[0]];
       if (matches(op, graph.tensors[t].name)) to[t].push_back(c);
     }
@@ -115,7 +117,7 @@ WatchedTensors::Name WatchedTensors::name_of_output(uint32_t tensor) const {
 }
 
 WatchedTensors::Name WatchedTensors::name_of_weight(uint32_t tensor) const {
-  const auto& readers = index_.consumers[tensor];
+  const auto& readers = index_of_all_.consumers[tensor];
   return {readers.empty() || readers[0] == kNoOp ? "" : name_of_op(readers[0]), tensor_name(tensor)};
 }
 

@@ -55,7 +55,8 @@ class WatchedTensors {
 
   const Model& model_;
   const WatchPlan& plan_;
-  GraphIndex index_;
+  GraphIndex index_;         // of what the model's own output needs
+  GraphIndex index_of_all_;  // of what any head of a training may need: who reads a weight
   std::vector<Checks> outputs_, weights_, starts_, gradients_, ops_;
   std::vector<uint32_t> trained_;
 };

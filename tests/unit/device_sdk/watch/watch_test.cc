@@ -425,6 +425,12 @@ TEST(Watch, LabelsThatChangeWithTime) {
   set_heads(options.loss, std::move(heads));
   Turning first_turns(60);
   EXPECT_EQ(train(headed, options, first_turns, plan).hits.size(), 1u);
+
+  // A weight that only another head reads is called by that head's layer.
+  options.optimizer.learning_rate = 1e-12f;
+  const Watched still = train(headed, options, steady, plan_of("weight_unchanged", "*weight"));
+  ASSERT_EQ(still.hits.size(), 2u);
+  for (const auto& hit : still.hits) EXPECT_FALSE(hit.layer.empty()) << hit.tensor;
 }
 
 // What loss scaling skips changes nothing, and that is no fault.
