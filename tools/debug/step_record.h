@@ -20,7 +20,7 @@ namespace coterie {
 inline constexpr uint64_t kStepRecordBytesMax = 1ull << 30;
 
 struct RecordedInput {
-  uint32_t tensor = kNoTensor;  // of the graph's inputs; kNoTensor: the loss's target
+  uint32_t tensor = kNoTensor;  // of the graph's inputs; kNoTensor: the loss's target, of several heads the first's
   TensorView values;
 };
 
