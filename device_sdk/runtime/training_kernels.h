@@ -1,5 +1,5 @@
-// Which kernels a training's forward and backward run with. Evaluation and updates of parameters are in float32 whatever
-// the storage of activations is.
+// Which kernels a training's forward and backward run with. Evaluation and updates of parameters are in float32,
+// whatever the storage of activations is.
 #pragma once
 
 #include "device_sdk/runtime/train_options.h"

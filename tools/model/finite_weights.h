@@ -1,4 +1,5 @@
-// Whether a model's weights are numbers: a training that has diverged leaves others behind, which no grid has a step for.
+// Whether a model's weights are numbers: a training that has diverged leaves others behind, and no grid has a step for
+// them.
 #pragma once
 
 #include "base/result.h"
