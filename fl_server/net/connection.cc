@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/os/clock.h"
+#include "fl_server/net/event_looks.h"
 #include "fl_server/net/event_pace.h"
 #include "fl_server/net/request_head.h"
 
@@ -291,40 +292,41 @@ Awaitable<void> Connection::rest(Millis time) {
   (void)error;
 }
 
+void Connection::tend_events(Instant now) {
+  if (events_ && (context_.draining || now >= heartbeat_due_)) events_->set();
+}
+
 Awaitable<Status> Connection::write_events(EventSource& events) {
-  const auto executor = co_await asio::this_coro::executor;
-  const auto bell = std::make_shared<Bell>(executor);
-  bell_ = bell;  // for the sweep, when the server drains
-  events.when_ready([bell] { bell->ring(); });
+  const auto mark = context_.looks.make_mark();
+  events_ = mark;  // for the sweep
+  heartbeat_due_ = heartbeat_due(os::monotonic_now());
+  events.when_ready([mark] { mark->set(); });
   // A client of a stream says nothing more: when its socket has something to read, that is its end. Until then nobody
   // asks the socket, which is a system call a look.
   const auto is_readable = std::make_shared<bool>(false);
-  stream_.when_readable([bell, is_readable] {
+  stream_.when_readable([mark, is_readable] {
     *is_readable = true;
-    bell->ring();
+    mark->set();
   });
   const Counted open(context_.streams);
-  const Millis taken_within = std::min(kEventsTakenWithin, context_.settings.limits.answer_max);
-  Instant wrote = os::monotonic_now();
-  while (!context_.draining && !(*is_readable && stream_.peer_is_gone())) {
-    bell->hush();  // before looking: whatever happens from here on rings again
+  const HttpLimits& limits = context_.settings.limits;
+  const Millis taken_within = std::min(kEventsTakenWithin, limits.answer_max);
+  while (!context_.draining && stream_.is_open() && !(*is_readable && stream_.peer_is_gone())) {
+    mark->clear();  // before looking: whatever happens from here on sets it again
     std::optional<std::string> text = events.next();
     if (!text) break;
     const Instant now = os::monotonic_now();
-    const Instant may_look = now + events_rest(context_.streams);
-    if (text->empty() && now >= heartbeat_due(wrote)) *text = ":\n\n";
+    if (text->empty() && now >= heartbeat_due_) *text = ":\n\n";
     if (!text->empty()) {
       // A client that takes nothing is cut off at this deadline; until then the log keeps what it has yet to hear.
       extend_deadline(taken_within);
-      wrote = now;
+      heartbeat_due_ = heartbeat_due(now);
       Status written = co_await stream_.write_all(as_bytes(*text));
       if (!written) co_return written;
     }
-    const Millis left = std::chrono::ceil<Millis>(may_look - os::monotonic_now());
-    if (left > Millis(0)) co_await rest(left);
-    if (events.has_more()) continue;
-    extend_deadline(kHeartbeatEvery + context_.settings.limits.answer_max);
-    co_await bell->wait(std::chrono::ceil<Millis>(heartbeat_due(wrote) - os::monotonic_now()));
+    if (events.has_more()) mark->set();
+    extend_deadline(kEventsQuietMax + limits.answer_max);
+    co_await context_.looks.wait(*mark);
   }
   co_return Status();
 }

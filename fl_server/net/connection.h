@@ -5,12 +5,14 @@
 #include <atomic>
 
 #include "base/os/clock.h"
-#include "fl_server/net/bell.h"
 #include "fl_server/net/connection_door.h"
 #include "fl_server/net/exchange.h"
 #include "fl_server/net/http_server.h"
 
 namespace coterie {
+
+class EventLooks;
+class EventMark;
 
 // How late a thread is for a timer that waits its turn like everything else.
 class Punctuality {
@@ -36,7 +38,8 @@ struct ConnectionContext {
   std::atomic<uint32_t>& handshakes;  // of the listener, under way
   std::atomic<uint32_t>& streams;     // of events, of the listener, that are open
   size_t thread;
-  Turns& turns;  // the thread's, as the next
+  Turns& turns;  // the thread's, as the next two
+  EventLooks& looks;
   const Punctuality& punctuality;
   BodyBudget& bodies;  // the listener's, as the next
   ConnectionDoor& door;
@@ -55,10 +58,8 @@ class Connection final : public Exchange {
   Instant deadline() const { return deadline_; }
   bool is_idle() const { return idle_; }
   void abort() { stream_.abort(); }
-  // Has a stream of events look whether the server drains.
-  void wake_events() {
-    if (bell_) bell_->ring();
-  }
+  // Has a stream of events look whether the server drains, or say that it is still there.
+  void tend_events(Instant now);
   // After handshake_turn a slow handshake no longer counts against handshakes_max.
   void let_others_shake_hands(Instant now) {
     if (now - began_ > context_.settings.limits.handshake_turn) end_handshake();
@@ -93,10 +94,11 @@ class Connection final : public Exchange {
   Instant began_{};
   bool shakes_hands_ = false;  // and counts as such
   Instant deadline_{};
+  std::shared_ptr<EventMark> events_;  // while it tells some
+  Instant heartbeat_due_{};            // of these
   bool idle_ = true;
-  bool is_known_ = false;       // whoever sends here
-  std::shared_ptr<Bell> bell_;  // of a stream of events
-  Bytes buffer_;                // received, not yet consumed
+  bool is_known_ = false;  // whoever sends here
+  Bytes buffer_;           // received, not yet consumed
   RequestHead head_;
   TraceContext trace_;      // of the present request
   uint64_t body_left_ = 0;  // of the present request

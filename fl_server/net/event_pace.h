@@ -16,9 +16,9 @@ inline constexpr Millis kHeartbeatGrid{1'000};
 // A client that takes nothing for so long is cut off. It comes back with Last-Event-ID and is told the rest.
 inline constexpr Millis kEventsTakenWithin{30'000};
 
-// Between two looks of a stream: so much may happen before the next. Behind kLooksAtOnce streams each further one adds
-// to everybody's rest, so that all of a listener's look at most kLooksPerSecondMax times a second. Nobody rests longer
-// than kEventsRestMax, though: a stream that rests hears neither its reader's end nor the server's.
+// Between two looks of a thread's streams: so much may happen before the next. Behind kLooksAtOnce streams each further
+// one adds to everybody's rest, so that all of a server's look at most kLooksPerSecondMax times a second. Nobody rests
+// longer than kEventsRestMax, though: a stream that rests hears neither its reader's end nor the server's.
 inline constexpr Millis kEventsRest{50}, kEventsRestMax{2'000};
 inline constexpr uint32_t kLooksPerSecondMax = 400;
 inline constexpr uint32_t kLooksAtOnce = kLooksPerSecondMax * kEventsRest.count() / 1000;
@@ -27,6 +27,9 @@ constexpr Millis events_rest(uint32_t streams) {
   if (streams <= kLooksAtOnce) return kEventsRest;
   return std::min(kEventsRestMax, Millis(int64_t{streams} * 1000 / kLooksPerSecondMax));
 }
+
+// The longest that a stream writes nothing.
+inline constexpr Millis kEventsQuietMax = kHeartbeatEvery + kHeartbeatGrid + kEventsRestMax;
 
 // When a stream that wrote last at `wrote` has its heartbeat.
 constexpr Instant heartbeat_due(Instant wrote) {

@@ -14,13 +14,15 @@
 #include "base/log.h"
 #include "base/os/clock.h"
 #include "fl_server/net/connection.h"
+#include "fl_server/net/event_looks.h"
+#include "fl_server/net/event_pace.h"
 #include "fl_server/net/peer_address.h"
 #include "secure/crypto/random.h"
 
 namespace coterie {
 namespace {
 
-constexpr Millis kLookEvery{20};  // at how late the thread is
+constexpr Millis kLookEvery{20};  // at how late the thread is, and for whom events have happened
 constexpr int kLooksPerSweep = 5;
 constexpr uint64_t kConnectionBytes = 24 * 1024;  // as ./bench measures it
 constexpr Millis kAcceptPause{50};
@@ -38,6 +40,7 @@ struct HttpServer::Thread {
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard{context.get_executor()};
   Turns turns{context};
+  EventLooks looks{context};
   size_t index = 0;
   Punctuality punctuality;
   std::thread thread;
@@ -192,7 +195,7 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
     Connection connection(
         std::move(socket), tls.get(), origin,
         {listener.settings, listener.service, metrics_, draining_, busy_, listener.handshakes, listener.streams,
-         thread.index, thread.turns, thread.punctuality, listener.bodies, listener.door, id});
+         thread.index, thread.turns, thread.looks, thread.punctuality, listener.bodies, listener.door, id});
     const auto key = std::pair(static_cast<const Listener*>(&listener), id.value());
     const Listed listed(thread.connections, key, &connection);
     co_await connection.run();
@@ -203,8 +206,8 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   listener.door.closed(id);
 }
 
-// Closes whoever is past their deadline and, while draining, whoever waits for a next request. How late it is itself,
-// is how long everything else on this thread waits for its turn.
+// Closes whoever is past their deadline and, while draining, whoever waits for a next request; more often it lets
+// streams of events look. How late it is itself, is how long everything else on this thread waits for its turn.
 Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
   Timer timer(thread.context);
   for (int looks = 1;; ++looks) {
@@ -216,10 +219,11 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     thread.punctuality.arrived(now);
     thread.turns.observe(thread.punctuality.latest(), now);
     if (observe_delay_) observe_delay_(thread.index, thread.punctuality.latest() + thread.turns.delay(now));
+    thread.looks.look(now, events_rest(open_streams()));
     if (looks % kLooksPerSweep != 0) continue;
     for (const auto& [key, connection] : thread.connections) {
       connection->let_others_shake_hands(now);
-      if (draining_) connection->wake_events();
+      connection->tend_events(now);
       if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
     }
   }
@@ -246,6 +250,12 @@ bool HttpServer::wait_until_quiet(Millis patience) {
   const Instant until = os::monotonic_now() + patience;
   while (busy_ > 0 && os::monotonic_now() < until) std::this_thread::sleep_for(Millis(5));
   return busy_ == 0;
+}
+
+uint32_t HttpServer::open_streams() const {
+  uint32_t count = 0;
+  for (const auto& listener : listeners_) count += listener->streams;
+  return count;
 }
 
 uint32_t HttpServer::connections(std::string_view plane) const {

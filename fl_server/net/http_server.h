@@ -66,6 +66,7 @@ class HttpServer {
   Awaitable<void> serve(Thread& thread, Listener& listener, Socket socket, Origin origin, ConnectionId id);
   void evict(Listener& listener, ConnectionId id);
   Awaitable<void> sweep_loop(Thread& thread);
+  uint32_t open_streams() const;
 
   Metrics& metrics_;
   DelayObserver observe_delay_;

@@ -170,6 +170,7 @@ void TlsStream::when_readable(std::function<void()> then) {
 }
 
 bool TlsStream::peer_is_gone() {
+  if (!socket_.is_open()) return true;  // its descriptor may be another's by now
   // A byte that is there belongs to the next request, so it is only looked at.
   uint8_t byte = 0;
   size_t count = 0;

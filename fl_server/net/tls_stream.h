@@ -56,6 +56,8 @@ class TlsStream {
   bool peer_is_gone();
   // Ends every pending operation with an error.
   void abort();
+  // Not aborted, nor closed by us.
+  bool is_open() const { return socket_.is_open(); }
 
  private:
   struct Free {

@@ -135,7 +135,7 @@ THIRD_PARTY = [
     ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/coordinator/coordinator_", "vertical/link/", "examples/microcontroller/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
     ("Beast", r"boost/beast", NETWORK + COMPILED_ONCE),
-    ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events."] + NETWORK + COMPILED_ONCE),
+    ("Asio", r"boost/|asio", ["fl_server/fleet/peer_events.", "tests/unit/fl_server/net/"] + NETWORK + COMPILED_ONCE),
     ("nlohmann/json", r"nlohmann/", ["fl_server/admin_api/", "fl_server/config/", "fl_server/events/", "fl_server/fleet/", "fl_server/json/", "fl_server/model_view/", "fl_server/net/",
                                    "fl_server/oidc/", "fl_server/serving/serving_steps.", "fl_server/tracing/", "model_io/", "tools/", "tests/"]),
     ("libcurl", r"curl/", ["fl_server/fleet/", "fl_server/https/", "fl_server/store/s3/"]),

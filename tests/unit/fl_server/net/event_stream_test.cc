@@ -90,6 +90,24 @@ TEST_F(EventStream, IsAskedAgainWhileItHasMoreOrWhenItIsWokenAndNotBefore) {
   EXPECT_TRUE(comes_true([&] { return seen_->looks > 1; }));
 }
 
+TEST_F(EventStream, EndsWithItsReader) {
+  seen_->has_more = false;
+  { const auto reader = open("id: 1\n\n"); }
+  EXPECT_TRUE(comes_true([&] { return seen_->is_gone.load(); }));
+}
+
+TEST_F(EventStream, IsAskedNoMoreWhenItHadToMakeRoom) {
+  HttpLimits limits;
+  limits.connections_max = 1;
+  limits.stranger_grace = Millis(0);
+  limits.trusted_addresses = {};
+  seen_->has_more = false;
+  const auto reader = open("id: 1\n\n", limits);
+  const auto stranger = silent();
+  EXPECT_TRUE(comes_true([&] { return seen_->is_gone.load(); }));
+  EXPECT_EQ(seen_->looks, 1u);
+}
+
 TEST(EventsRest, BoundsTheLooksOfAllStreamsTogether) {
   EXPECT_EQ(events_rest(1), kEventsRest);
   EXPECT_EQ(events_rest(kLooksAtOnce), kEventsRest);
