@@ -11,25 +11,12 @@ namespace {
 
 constexpr uint64_t kBlockValues = 2048;  // of all updates at a time, so that they stay in a cache
 
-// parts[i % 8] += (a[i] - b[i])^2 for i = first, first + 1, ...; null is 0.
-template <size_t kParts>
-void add_squares(uint64_t first, std::span<const float> a, const float* b, std::array<double, kParts>& parts) {
-  // In eight sums by place: a vector of them is added at once, and as a value's place in the update says which sum it
-  // is in, the bits do not depend on where tiles end.
-  const auto add = [&](size_t i) {
+// Adds (a[i] - b[i])^2 of place first + i; null is 0.
+void add_squares(uint64_t first, std::span<const float> a, const float* b, SumsByPlace& sums) {
+  sums.add(first, a.size(), [a, b](size_t i) {
     const double difference = static_cast<double>(a[i]) - (b == nullptr ? 0.0 : static_cast<double>(b[i]));
-    parts[(first + i) % kParts] += difference * difference;
-  };
-  size_t i = 0;
-  for (; i < a.size() && (first + i) % kParts != 0; ++i) add(i);
-  for (; i + kParts <= a.size(); i += kParts) {
-    for (size_t part = 0; part < kParts; ++part) {
-      const double other = b == nullptr ? 0.0 : static_cast<double>(b[i + part]);
-      const double difference = static_cast<double>(a[i + part]) - other;
-      parts[part] += difference * difference;
-    }
-  }
-  for (; i < a.size(); ++i) add(i);
+    return difference * difference;
+  });
 }
 
 }  // namespace
@@ -53,10 +40,7 @@ void UpdateDistances::add(uint64_t first, std::span<const std::span<const float>
 }
 
 double UpdateDistances::between(size_t one, size_t other) const {
-  if (one == other) return 0;
-  double sum = 0;
-  for (const double part : pair(std::min(one, other), std::max(one, other))) sum += part;
-  return sum;
+  return one == other ? 0 : pair(std::min(one, other), std::max(one, other)).total();
 }
 
 double UpdateDistances::squared(size_t one, size_t other) const {

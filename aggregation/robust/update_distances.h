@@ -2,16 +2,15 @@
 // tile by tile.
 //
 // Differences are taken in double before they are squared: |x|^2 + |y|^2 - 2xy would cancel where updates are small
-// beside what they have in common. A value goes into one of kParts sums by its place in the vector, and the parts are
-// added at the end: the bits do not depend on where tiles end, and the sums stay independent of each other for vector
-// units.
+// beside what they have in common.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "aggregation/robust/sums_by_place.h"
 
 namespace coterie {
 
@@ -31,14 +30,12 @@ class UpdateDistances {
   std::vector<double> squared_to_mixture(std::span<const double> shares) const;
 
  private:
-  static constexpr size_t kParts = 8;
-  using Parts = std::array<double, kParts>;
   // 0 is the point behind the last update.
-  const Parts& pair(size_t low, size_t high) const { return pairs_[high * (high - 1) / 2 + low]; }
+  const SumsByPlace& pair(size_t low, size_t high) const { return pairs_[high * (high - 1) / 2 + low]; }
   double between(size_t one, size_t other) const;
 
   size_t updates_;
-  std::vector<Parts> pairs_;  // low < high, by high and then by low
+  std::vector<SumsByPlace> pairs_;  // low < high, by high and then by low
 };
 
 }  // namespace coterie
