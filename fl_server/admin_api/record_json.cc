@@ -8,8 +8,10 @@
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
+#include "fl_server/json/update_cosines_json.h"
 #include "fl_server/json/update_norms_json.h"
 #include "fl_server/json/watch_json.h"
+#include "proto/messages/cosine_buckets.h"
 #include "proto/messages/norm_buckets.h"
 #include "proto/messages/training_rules.h"
 #include "scheduler/job/round_release.h"
@@ -138,6 +140,11 @@ void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job,
       curves.set("update_norm_" + std::string(name), norm_quantile(*model->update_norms, share));
     }
   }
+  if (model->update_cosines && model->update_cosines->directed() > 0) {
+    for (const auto& [name, share] : kCosineShares) {
+      curves.set("update_cosine_" + std::string(name), cosine_quantile(*model->update_cosines, share));
+    }
+  }
   if (!model->watch) return;
   for (const auto& [check, share] : worst_by_check(*model->watch)) curves.set("watch." + std::string(check), share);
 }
@@ -153,6 +160,7 @@ nlohmann::json to_json(const ModelRecord& model) {
   if (model.evaluation_r2) json["evaluation_r2"] = *model.evaluation_r2;
   if (model.watch) json["watch"] = to_json(*model.watch);
   if (model.update_norms) json["update_norms"] = to_json(*model.update_norms);
+  if (model.update_cosines) json["update_cosines"] = to_json(*model.update_cosines);
   return json;
 }
 

@@ -127,13 +127,18 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
   std::optional<RoundNoise> noise;
   uint64_t divisor = 0;  // of the sum
   std::unique_ptr<MeanSource> source;
+  // Single updates are in norms and cosines: where noise hides these, a count without noise would tell of one. Behind
+  // masks there is no single update to count.
+  const bool tells_of_updates = plan.privacy.level == SecurityLevel::none && !settings.privacy.has_noise();
   std::optional<NormHistogram> norms;
+  std::optional<UpdateCosines> cosines;
   if (settings.aggregation.keeps_updates()) {
     COT_ASSIGN(std::unique_ptr<const RuleRows> rows,
                rows_of(round.key, plan, settings.aggregation, accepts_, partials, masks, calls));
     norms = rows->norms();
-    COT_ASSIGN(RobustMean mean,
-               RobustMean::of(std::move(rows), settings.aggregation, plan.update.value_count, step.parameters()));
+    if (tells_of_updates) cosines.emplace(rows->weights().size());
+    COT_ASSIGN(RobustMean mean, RobustMean::of(std::move(rows), settings.aggregation, plan.update.value_count,
+                                               step.parameters(), cosines ? &*cosines : nullptr));
     source = std::make_unique<RobustMean>(std::move(mean));
   } else {
     COT_ASSIGN(RoundSum sum, RoundSum::open(round.key, plan, base.digest, accepts_, partials, masks, calls));
@@ -202,9 +207,8 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     watched = noisy_watch_outcome(sum, plan, *graph);
   }
   finalized.model.watch = std::move(watched);
-  // Single updates are in them: where noise hides these, a count without noise would tell of one. Behind masks nobody
-  // has counted.
-  if (plan.privacy.level == SecurityLevel::none && !settings.privacy.has_noise()) finalized.model.update_norms = norms;
+  if (tells_of_updates) finalized.model.update_norms = norms;
+  if (cosines) finalized.model.update_cosines = cosines->histogram();
   if (settings.privacy.adaptive_clip) {
     COT_ASSIGN(finalized.model.clip_norm,
                next_clip_norm(settings, plan.update.clip, step.clip_bits_mean() * static_cast<double>(divisor),

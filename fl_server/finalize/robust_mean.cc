@@ -3,28 +3,27 @@
 #include <algorithm>
 
 #include "aggregation/robust/registry.h"
+#include "fl_server/finalize/value_overlaps.h"
 
 namespace coterie {
 
 Result<RobustMean> RobustMean::of(std::unique_ptr<const RuleRows> rows, const AggregationSettings& aggregation,
-                                  uint64_t value_count, std::span<const ValueRange> parameters) {
-  RobustMean mean(std::move(rows), aggregation, value_count);
-  if (aggregation.rule->needs_distances()) COT_TRY(mean.choose(parameters));
+                                  uint64_t value_count, std::span<const ValueRange> parameters,
+                                  UpdateCosines* cosines) {
+  RobustMean mean(std::move(rows), aggregation, value_count, parameters, cosines);
+  if (aggregation.rule->needs_distances()) COT_TRY(mean.choose());
   return mean;
 }
 
-Status RobustMean::choose(std::span<const ValueRange> parameters) {
+Status RobustMean::choose() {
   // A window is all rows' values at [first, first + count): [rows, count], row-major. Distances are sums over values,
   // so that they can be added up window by window.
   UpdateDistances distances(weights_.size());
   Window window;
   for (uint64_t first = 0; first < value_count_; first += window.count) {
     COT_TRY(load(first, window));
-    for (const ValueRange& range : parameters) {
-      const uint64_t begin = std::max(first, range.first);
-      const uint64_t end = std::min(first + window.count, range.first + range.count);
-      if (begin < end) distances.add(begin, window.rows(begin, end - begin));
-    }
+    for_each_overlap(parameters_, first, window.count,
+                     [&](uint64_t begin, uint64_t count) { distances.add(begin, window.rows(begin, count)); });
   }
   const std::vector<double> alike(weights_.size(), 1);
   // How much of the mean each row is. The values themselves are read once more, by read(): they do not fit into memory.
@@ -69,6 +68,11 @@ Status RobustMean::read(std::span<float> mean) {
     }
     const std::span<float> part = mean.first(std::min<uint64_t>(mean.size(), end - values_read_));
     make(window_, values_read_, part);
+    if (cosines_ != nullptr) {
+      for_each_overlap(parameters_, values_read_, part.size(), [&](uint64_t begin, uint64_t count) {
+        cosines_->add(begin, window_.rows(begin, count), part.subspan(begin - values_read_, count));
+      });
+    }
     values_read_ += part.size();
     mean = mean.subspan(part.size());
   }

@@ -19,13 +19,14 @@
 // 12 how many devices of an attempt met which gate; which job a canary hears
 // 13 what devices of a round found in their trainings, with the model that it made
 // 14 how long the updates of a round were, likewise
+// 15 the cosines of updates with the step of their round, likewise
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 14;
+inline constexpr int kSchemaVersion = 15;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

@@ -237,6 +237,13 @@ ALTER TABLE model ADD COLUMN update_norms BYTEA;
 UPDATE schema_version SET version = 14;
 )sql";
 
+constexpr const char* kVersion15 = R"sql(
+-- How its round's updates lay to its step (fl_server/records/cosine_record.h); NULL: nobody may know, or none was kept.
+ALTER TABLE model ADD COLUMN update_cosines BYTEA;
+
+UPDATE schema_version SET version = 15;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -268,7 +275,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 11) COT_TRY(database.execute(kVersion11));
     if (version < 12) COT_TRY(database.execute(kVersion12));
     if (version < 13) COT_TRY(database.execute(kVersion13));
-    return database.execute(kVersion14);
+    if (version < 14) COT_TRY(database.execute(kVersion14));
+    return database.execute(kVersion15);
   });
 }
 

@@ -238,6 +238,13 @@ ALTER TABLE model ADD COLUMN update_norms BLOB;
 PRAGMA user_version = 14;
 )sql";
 
+constexpr const char* kVersion15 = R"sql(
+-- How its round's updates lay to its step (fl_server/records/cosine_record.h); NULL: nobody may know, or none was kept.
+ALTER TABLE model ADD COLUMN update_cosines BLOB;
+
+PRAGMA user_version = 15;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -268,6 +275,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 12) COT_TRY(database.execute(kVersion12));
     if (version < 13) COT_TRY(database.execute(kVersion13));
     if (version < 14) COT_TRY(database.execute(kVersion14));
+    if (version < 15) COT_TRY(database.execute(kVersion15));
     return {};
   });
 }

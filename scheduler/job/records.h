@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "proto/messages/cosine_histogram.h"
 #include "proto/messages/download_rules.h"
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/norm_histogram.h"
@@ -61,6 +62,7 @@ struct ModelRecord {
   std::optional<AdaptiveMu> adaptive_mu = {};      // where the job has it; none: the first version
   std::optional<WatchOutcome> watch = {};          // of the round that made it, where the job is watched
   std::optional<NormHistogram> update_norms = {};  // likewise, where the server sees each update, without noise
+  std::optional<CosineHistogram> update_cosines = {};  // likewise, where it keeps each until the round is finalized
 };
 
 // Sums over the updates of one round, none of which can be told apart.

@@ -8,6 +8,7 @@
 #include "fl_server/admin_api/record_json.h"
 
 #include "fl_server/admin_api/problem.h"
+#include "proto/messages/cosine_buckets.h"
 #include "proto/messages/norm_buckets.h"
 
 namespace coterie {
@@ -126,6 +127,9 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
   NormHistogram& norms = model.update_norms.emplace();
   norms.counts[norm_bucket(1)] = 8;
   norms.counts[norm_bucket(1.5)] = 2;
+  CosineHistogram& cosines = model.update_cosines.emplace();
+  cosines.counts[cosine_bucket(0.9)] = 9;
+  cosines.counts[cosine_bucket(-1)] = 1;
   const json row = to_json(round, 10, 0, 0, &model);
   RoundCurves curves;
   add_to(curves, round, job, &model);
@@ -137,6 +141,8 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
   EXPECT_EQ(told["columns"]["watch.dead_relu"], json::array({0.75}));
   for (const char* name : {"p10", "p50", "p90"}) {
     EXPECT_FLOAT_EQ(told["columns"][std::string("update_norm_") + name][0], row["model"]["update_norms"][name]) << name;
+    EXPECT_FLOAT_EQ(told["columns"][std::string("update_cosine_") + name][0], row["model"]["update_cosines"][name])
+        << name;
   }
   EXPECT_FALSE(told["columns"].contains("evaluation_accuracy")) << "nobody evaluated it";
   HorizontalSettings settings;
@@ -165,6 +171,36 @@ TEST(AdminJson, ShowsHowLongUpdatesAreFromTheFirstBucketThatHasAnyToTheLast) {
   EXPECT_EQ(ends["edges"].back(), nullptr) << "the last bucket has no end";
   EXPECT_EQ(ends["edges"].size(), 65u);
   EXPECT_EQ(ends["counts"].size(), 64u);
+}
+
+TEST(AdminJson, ShowsHowUpdatesLieToTheStepInAllBuckets) {
+  ModelRecord model;
+  EXPECT_FALSE(to_json(model).contains("update_cosines"));
+  CosineHistogram& cosines = model.update_cosines.emplace();
+  cosines.undirected = 2;
+  const json still = to_json(model)["update_cosines"];
+  EXPECT_EQ(still["updates"], 2);
+  EXPECT_EQ(still["undirected"], 2);
+  EXPECT_FALSE(still.contains("p50")) << "nobody has a cosine";
+  RoundRecord round;
+  JobRecord job;
+  RoundCurves curves;
+  add_to(curves, round, job, &model);
+  EXPECT_FALSE(to_json(curves, kCurvePointsDefault)["columns"].contains("update_cosine_p50"));
+  cosines.counts.front() = 1;
+  cosines.counts.back() = 4;
+  const json shown = to_json(model)["update_cosines"];
+  EXPECT_EQ(shown["updates"], 7);
+  EXPECT_EQ(shown["edges"].size(), 41u);
+  EXPECT_EQ(shown["edges"][0], -1.0);
+  EXPECT_EQ(shown["edges"][1].dump(), "-0.95");
+  EXPECT_EQ(shown["edges"][20], 0.0);
+  EXPECT_EQ(shown["edges"][40], 1.0);
+  EXPECT_EQ(shown["counts"].size(), 40u);
+  EXPECT_EQ(shown["counts"][0], 1);
+  EXPECT_EQ(shown["counts"][39], 4);
+  EXPECT_EQ(shown["p10"].dump(), "-0.975") << "half of the bucket of one";
+  EXPECT_EQ(shown["p50"].dump(), "0.96875") << "of the bucket of four what is left of 2.5";
 }
 
 TEST(AdminJson, ShowsOfATokenWhatDoesNotLetAnybodyIn) {

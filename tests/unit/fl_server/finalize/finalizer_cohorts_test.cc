@@ -136,6 +136,7 @@ TEST_F(FinalizeCohorts, EveryRuleMakesOfThemWhatItMakesOfTheirMeansInTheClear) {
     ASSERT_OK(finalized);
     EXPECT_EQ(finalized->totals.updates, 15u);
     EXPECT_EQ(finalized->totals.weight, 15u);
+    EXPECT_EQ(finalized->model.update_cosines, std::nullopt) << "rows are cohorts, and no updates";
     // Sums of fixed-point numbers, and a float each.
     EXPECT_THAT(masked->weights_of(finalized->model),
                 testing::Pointwise(testing::FloatNear(1e-5f), in_the_clear(aggregation, {0, 1, 2, 3, 4})))

@@ -53,7 +53,7 @@ TEST(FinalizerWithNoise, AddsNoiseOfTheSizeThatIsAccountedFor) {
   EXPECT_NEAR(round.sigma() * kGoal, 1.5 * (1 + 0x1p-10), 1.5 * 0.01) << "multiplier * clip, but for rounding";
 }
 
-TEST(FinalizerWithNoise, TellsNoNormsOfUpdates) {
+TEST(FinalizerWithNoise, TellsNoNormsAndNoCosinesOfUpdates) {
   NoisyRound round;
   PartialSumHeader header = round.header_of("p", {{std::vector<float>(kValues), 1}});
   header.norms.emplace().counts[0] = 1;
@@ -62,6 +62,7 @@ TEST(FinalizerWithNoise, TellsNoNormsOfUpdates) {
   const auto finalized = round.finalize();
   ASSERT_OK(finalized);
   EXPECT_EQ(finalized->model.update_norms, std::nullopt) << "they have no noise";
+  EXPECT_EQ(finalized->model.update_cosines, std::nullopt);
 }
 
 TEST(FinalizerWithNoise, DividesByTheGoalWhoeverCame) {

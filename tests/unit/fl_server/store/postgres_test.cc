@@ -70,7 +70,7 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
                         "ALTER TABLE model DROP COLUMN evaluation_r2; ALTER TABLE job DROP COLUMN trained_value_count; "
                         "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "
                         "ALTER TABLE model DROP COLUMN proximal_falls; ALTER TABLE model DROP COLUMN watch; ALTER "
-                        "TABLE model DROP COLUMN update_norms; ALTER "
+                        "TABLE model DROP COLUMN update_norms; ALTER TABLE model DROP COLUMN update_cosines; ALTER "
                         "TABLE device DROP COLUMN checked_in; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));

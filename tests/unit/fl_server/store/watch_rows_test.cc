@@ -1,5 +1,5 @@
-// The conformance suite of TrainingStore, on what devices of a round found and how long their updates were: both are in
-// the row of the version that the round made, once, and after a restart.
+// The conformance suite of TrainingStore, on what devices of a round found, how long their updates were and how they
+// lay to its step: all of it is in the row of the version that the round made, once, and after a restart.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fl_server/store/round_store_fixture.h"
@@ -34,19 +34,25 @@ TYPED_TEST(WatchRows, AreCommittedWithTheModel) {
   NormHistogram& norms = model.update_norms.emplace();
   norms.counts[30] = 7;
   norms.counts[40] = 1;
+  CosineHistogram& cosines = model.update_cosines.emplace();
+  cosines.counts[0] = 1;
+  cosines.counts[39] = 6;
+  cosines.undirected = 1;
   const CommitRound request{{first->key, model, {1, 1, 1, 0, 0, 0}}, 1, true, false};
   ASSERT_OK(this->store().commit_round(JobId("j"), request, wall(3)));
   CommitRound other = request;
   other.round.model.watch.reset();
   other.round.model.update_norms.reset();
+  other.round.model.update_cosines.reset();
   ASSERT_OK(this->store().commit_round(JobId("j"), other, wall(4))) << "once more: the first one stands";
   this->backend_.reopen();
   const Result<ModelRecord> read = this->store().get_model(JobId("j"), ModelVersion(1));
   ASSERT_OK(read);
   EXPECT_EQ(read->watch, model.watch);
   EXPECT_EQ(read->update_norms, model.update_norms);
+  EXPECT_EQ(read->update_cosines, model.update_cosines);
   const Result<ModelRecord> initial = this->store().get_model(JobId("j"), ModelVersion(0));
-  EXPECT_FALSE(initial->watch || initial->update_norms) << "no round has made it";
+  EXPECT_FALSE(initial->watch || initial->update_norms || initial->update_cosines) << "no round has made it";
 }
 
 }  // namespace
