@@ -1,7 +1,8 @@
 // A job's rounds as curves: what the server tells of all of them, by column, and those that were done since. No page and no request.
 import type { Json } from "./api";
+import { kCosineLines } from "./cosines";
 import { judged_line, Look } from "./fairness";
-import { kNormColumns } from "./norms";
+import { kNormLines } from "./norms";
 import { aligned, Line, Values } from "./series";
 import { stands_out } from "./watch_hits";
 
@@ -13,13 +14,14 @@ export const kNone: Curves = { total: 0, appended: 0, xs: [], columns: {} };
 
 export const curves_of = (told: Json): Curves => ({ total: told.rounds, appended: 0, xs: told.round, columns: told.columns });
 
-const kOfModel = "evaluation_", kOfWatch = "watch.", kOfNorms = "update_norm_";
+const kOfModel = "evaluation_", kOfWatch = "watch.", kOfNorms = "update_norm_", kOfCosines = "update_cosine_";
 function value_of(round: Json, column: string): number | null {
-  const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column && stands_out(round.model.watch, hit)).map((hit: Json) => hit.share)) :
+  const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] :
+    column.startsWith(kOfCosines) ? round.model?.update_cosines?.[column.slice(kOfCosines.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column && stands_out(round.model.watch, hit)).map((hit: Json) => hit.share)) :
     column.startsWith(kOfModel) ? round.model?.[column] : round[column];
   return typeof value === "number" ? value : null;
 }
-const kColumns = ["accepted", "seconds", "train_seconds", "train_loss", "train_accuracy", "clip_norm", "evaluation_loss", "evaluation_accuracy", ...kNormColumns];  // that charts draw
+const kColumns = ["accepted", "seconds", "train_seconds", "train_loss", "train_accuracy", "clip_norm", "evaluation_loss", "evaluation_accuracy", ...[...kNormLines, ...kCosineLines].map(([column]) => column)];  // that charts draw
 const columns_of = (round: Json): string[] => [...kColumns.filter((column) => value_of(round, column) !== null), ...(round.model?.watch?.hits ?? []).map((hit: Json) => kOfWatch + hit.check)];
 
 // `curves` and the rounds behind them that are done; `rounds` are attempts, newest first. The same object: there is none. Null: too many have come, or one

@@ -1,40 +1,36 @@
-// How long updates are: as far as the level of the job lets anybody know.
+// How long updates are and where they point: as far as the level of the job lets anybody know.
 import type { Json } from "./api";
-import { useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
+import { Buckets, edge } from "./buckets";
 import { Chart, chart_rows } from "./chart";
+import { kCosineLines, without_cosine } from "./cosines";
 import type { Curves } from "./curves";
-import { clip_line, norm_bars, round_with_norms, share_lines, why_no_norms } from "./norms";
-import { Drawing, useWidth } from "./parts";
+import { bars_of, lines_of, round_with } from "./distribution";
+import { clip_line, kNormLines, why_no_norms } from "./norms";
 import { number } from "./text";
 
 // `round`: the one that the page shows.
 export function UpdateNorms({ job, curves, all, rounds, round }: { job: Json; curves: Curves; all: () => Promise<Curves>; rounds: Json[]; round?: Json }) {
-  const clip = useMemo(() => clip_line(job, curves), [curves]), shares = useMemo(() => share_lines(curves), [curves]), of = round_with_norms(rounds, round);
-  return <section><div class="bar"><h2>Norms of updates</h2></div>
-    {(of || shares || clip) && <div class="charts">
-      {of && <Norms of={of} />}
-      {shares && <Chart name="Norm that shares of the updates are within, by round" xs={shares.xs} lines={shares.lines} count={curves.total} whole={async () => chart_rows(share_lines(await all())!)} />}
-      {clip && <Chart name="Norm that a share of the updates is within, by round" xs={clip.xs} lines={clip.lines} count={curves.total} whole={async () => chart_rows(clip_line(job, await all())!)} />}</div>}
-    <p>{why_no_norms(job, !!of)}</p></section>;
+  const { clip, norms, cosines } = useMemo(() => ({ clip: clip_line(job, curves), norms: lines_of(curves, kNormLines), cosines: lines_of(curves, kCosineLines) }), [curves]);
+  const measured = round_with("update_norms", rounds, round), directed = round_with("update_cosines", rounds, round);
+  return <section><div class="bar"><h2>Norms and cosines of updates</h2></div>
+    {(measured || directed || norms || cosines || clip) && <div class="charts">
+      {measured && <Norms of={measured} />}
+      {norms && <Chart name="Norm that shares of the updates are within, by round" {...norms} count={curves.total} whole={async () => chart_rows(lines_of(await all(), kNormLines)!)} />}
+      {directed && <Cosines of={directed} />}
+      {cosines && <Chart name="Cosine that shares of the updates are below, by round" {...cosines} count={curves.total} whole={async () => chart_rows(lines_of(await all(), kCosineLines)!)} />}
+      {clip && <Chart name="Norm that a share of the updates is within, by round" {...clip} count={curves.total} whole={async () => chart_rows(clip_line(job, await all())!)} />}</div>}
+    <p>{why_no_norms(job, !!measured)}</p></section>;
 }
 
-const kHeight = 180, kFoot = 18, kHead = 16, kBarMax = 56;
-const edge = (value: number | null) => value === null ? "∞" : Number(value.toPrecision(3)).toString();
+function Norms({ of: { number: name, model: { update_norms } } }: { of: Json }) {
+  const { updates, p10, p50, p90 } = update_norms, shares = `${number(updates)} updates, a tenth within ${edge(p10)}, half within ${edge(p50)}, nine tenths within ${edge(p90)}`;
+  return <Buckets name={`Norms of the updates of round ${name}`} says={shares} bars={bars_of(update_norms)} told={`L2 norm, each update once, whatever it weighs. ${shares}.`} />;
+}
 
-function Norms({ of: { number: name, model } }: { of: Json }) {
-  const place = useRef<HTMLDivElement>(null), width = useWidth(place);
-  const bars = norm_bars(model), bar = Math.min(kBarMax, width / bars.length), most = Math.max(...bars.map(([, , count]) => count));
-  const every = Math.ceil(44 / bar);  // of the edges has its number
-  const { updates, p10, p50, p90 } = model.update_norms;
-  return <Drawing name={`Norms of the updates of round ${name}`} says={`${number(updates)} updates, a tenth within ${edge(p10)}, half within ${edge(p50)}, nine tenths within ${edge(p90)}`}
-    head={["from", "below", "updates"]} rows={bars}>
-    <div ref={place}><svg class="drawn" width={width} height={kHead + kHeight + kFoot} aria-hidden="true">
-      {bars.map(([from, below, count], i) => {
-        const height = count && Math.max(1, count / most * kHeight), top = kHead + kHeight - height;
-        return <g><rect x={i * bar} width={Math.max(1, bar - 1)} y={top} height={height} style={{ fill: "var(--line-0)" }}><title>{edge(from)} to {edge(below)}: {number(count)}</title></rect>
-          {count > 0 && bar >= 28 && <text x={(i + 0.5) * bar} y={top - 4} text-anchor="middle">{number(count)}</text>}
-          {i % every === 0 && <text x={i * bar} y={kHead + kHeight + 14}>{edge(from)}</text>}</g>;
-      })}
-      <line class="grid" x1="0" x2={width} y1={kHead + kHeight} y2={kHead + kHeight} /></svg></div>
-    <p><small>L2 norm, each update once, whatever it weighs. {number(updates)} updates: a tenth within {edge(p10)}, half within {edge(p50)}, nine tenths within {edge(p90)}.</small></p></Drawing>;
+function Cosines({ of: { number: name, model: { update_cosines } } }: { of: Json }) {
+  const { updates, p10, p50, p90 } = update_cosines, below = p50 === undefined ? "" : `, a tenth below ${edge(p10)}, half below ${edge(p50)}, nine tenths below ${edge(p90)}`;
+  const shares = `${number(updates)} updates${below}`, without = without_cosine(update_cosines);
+  return <Buckets name={`Cosines of the updates of round ${name} with its step`} says={shares + (without && `.${without}`)} bars={bars_of(update_cosines)} every={5}
+    told={`Each update once, whatever it weighs. ${shares}.${without}`} />;
 }

@@ -124,13 +124,16 @@ try {
     await shown.evaluateOnNewDocument(() => {
       const real = window.fetch;
       const hits = [{ check: "dead_relu", layer: "conv1<b>", share: 0.25 }, { check: "label_drift", share: 0.5 }, { check: "dead_relu", layer: "conv2", share: 0.14 }, { check: "weight_overflow", layer: "conv2", share: -0.1 }];
+      const edges = Array.from({ length: 41 }, (_, i) => (i - 20) / 20), counts = edges.slice(1).map((_, i) => ({ 0: 1, 36: 2, 39: 6 })[i] ?? 0);
+      const update_cosines = { updates: 10, undirected: 1, edges, counts, p10: -0.955, p50: 0.9542, p90: 0.9925 };
       const update_norms = { updates: 3, edges: [0.5, 0.7071068, 1, null], counts: [2, 0, 1], p10: 0.5, p50: 0.6, p90: 1 };
       window.fetch = async (path, ...rest) => {
         const answer = await real(path, ...rest);
         if (!/\/(rounds|curves)\?/.test(path)) return answer;
         const page = await answer.json();
-        for (const round of Array.isArray(page.rounds) ? page.rounds : []) if (round.model) Object.assign(round.model, { watch: { looked: 0.4, error: 0.05, hits }, update_norms });
+        for (const round of Array.isArray(page.rounds) ? page.rounds : []) if (round.model) Object.assign(round.model, { watch: { looked: 0.4, error: 0.05, hits }, update_norms, update_cosines });
         if (page.columns) page.columns.update_norm_p50 = page.round.map(() => update_norms.p50);
+        if (page.columns) for (const name of ["p10", "p50", "p90"]) page.columns[`update_cosine_${name}`] = page.round.map((_, i) => update_cosines[name] - i / 10);
         if (page.columns) for (const { check, share } of hits.slice(0, 2)) page.columns[`watch.${check}`] = page.round.map(() => share);
         return new Response(JSON.stringify(page), { status: answer.status, headers: answer.headers });
       };
@@ -140,8 +143,10 @@ try {
     const cells = (selector) => shown.$$eval(`[aria-label='Watchpoint hits by layer'] ${selector}`, (found) => found.map((one) => one.textContent));
     assert.deepEqual(await cells("th"), ["layer", "dead_relu", "label_drift"]);
     assert.deepEqual(await cells("td"), ["conv1<b>", "25.0 % ± 5.0 %", "", "the training as a whole", "", "50.0 % ± 5.0 %"]);
-    assert.equal((await shown.$$("figure canvas")).length, 7);
+    assert.equal((await shown.$$("figure canvas")).length, 8);
     assert.deepEqual(await shown.$$eval("[aria-label^='Norms of the updates of round 2: 3 updates'] rect", (bars) => bars.map((bar) => Number(bar.getAttribute("height")))), [180, 0, 90]);
+    const cosines = "[aria-label^='Cosines of the updates of round 2 with its step: 10 updates, a tenth below -0.955, half below 0.954, nine tenths below 0.993. 1 without a cosine']";
+    assert.deepEqual(await shown.$$eval(`${cosines} rect`, (bars) => bars.map((bar) => Number(bar.getAttribute("height"))).map((height, i) => [i, height]).filter(([, height]) => height)), [[0, 30], [36, 60], [39, 180]]);
     assert.ok(await shown.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${look} a watched job is wider than the screen`);
     assert.deepEqual(await broken_rules(shown, axe), [], `${look} watched`);
     await shown.screenshot({ path: join(folder, `${look}-watched.png`), fullPage: true });
@@ -369,7 +374,7 @@ try {
     await page.waitForFunction(() => document.querySelector(".now")?.textContent === "the job is over");
     assert.equal((await page.$$("figure canvas")).length, 5);
     assert.ok((await texts("h2")).includes("Privacy forecast"));
-    assert.ok((await texts("main p")).some((text) => text.startsWith("The job has noise so that no single update shows, and a histogram without noise would show one: there is none.")));
+    assert.ok((await texts("main p")).some((text) => text.startsWith("The job has noise so that no single update shows, and a histogram of norms or cosines without noise would show one: there is none.")));
     assert.deepEqual(await texts("[aria-label=Attempts] td:nth-child(3)"), ["done", "done"]);
     assert.ok((await page.$$("figure svg rect")).length >= 2 + 3); // a bar of each attempt, and the last round's funnel
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);

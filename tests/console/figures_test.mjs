@@ -75,6 +75,9 @@ assert.deepEqual(after, { total: 902, appended: 2, xs: [1, 450, 451, 900, 901, 9
   evaluation_loss: [null, null, null, null, null, 0.5], "watch.dead_relu": [null, null, null, null, 1, null], "watch.label_drift": [0, 0, 0, 0, 0.5, null] } });
 assert.deepEqual(extended({ total: 1, appended: 0, xs: [1], columns: {} }, [{ number: 2, state: "done", model: { update_norms: { p10: 1, p50: 2, p90: 3 } } }]).columns,
   { update_norm_p10: [null, 1], update_norm_p50: [null, 2], update_norm_p90: [null, 3] });
+assert.deepEqual(extended({ total: 1, appended: 0, xs: [1], columns: {} }, [{ number: 2, state: "done", model: { update_cosines: { updates: 3, undirected: 0, p10: -0.5, p50: 0.5, p90: 1 } } }]).columns,
+  { update_cosine_p10: [null, -0.5], update_cosine_p50: [null, 0.5], update_cosine_p90: [null, 1] });
+assert.deepEqual(extended({ total: 1, appended: 0, xs: [1], columns: {} }, [{ number: 2, state: "done", model: { update_cosines: { updates: 3, undirected: 3 } } }]).columns, {}); // nobody has one
 assert.deepEqual(extended({ total: 4, appended: 0, xs: [4], columns: {} }, [of_noise]).columns, { "watch.dead_relu": [null, 0.31], "watch.label_drift": [null, 0] });
 assert.equal(extended(after, [{ number: 902, state: "done" }]), after); // the same object: nothing is drawn anew
 assert.equal(extended(after, [{ number: 904, state: "done", accepted: 1 }]), null); // round 903 is not among them
@@ -163,23 +166,29 @@ assert.deepEqual(refusals({ refusals: { plans: { b: 1, a: 1 }, requests: { queue
   [["a request", "device_rate", 5], ["a request", "queue_delay", 2], ["a plan, by the device", "a", 1], ["a plan, by the device", "b", 1]]);
 assert.deepEqual(refusals({}), []); // the caller is not told
 
-// ---- Norms of updates
-const { clip_line, norm_bars, round_with_norms, share_lines, why_no_norms } = await load("norms.ts");
-const at_level = (privacy) => ({ spec: { privacy } });
+// ---- Norms and cosines of updates
+const { clip_line, kNormLines, why_no_norms } = await load("norms.ts"), { kCosineLines, without_cosine } = await load("cosines.ts");
+const { bars_of, lines_of, round_with } = await load("distribution.ts");
+const at_level = (privacy, more) => ({ spec: { privacy, ...more } });
 assert.deepEqual(clip_line(at_level({ adaptive_clip: { quantile: 0.75 } }), { xs: [1, 2], columns: { clip_norm: [4, 2] } }),
   { xs: [1, 2], lines: [["a share of 0.75", [4, 2]]] });
 assert.equal(clip_line(at_level({}), { xs: [1], columns: {} }), null);
-assert.match(why_no_norms({ spec: {} }), /level active the server sees sums.*adaptive_clip/); // active is the default
-assert.match(why_no_norms(at_level({ level: "none", noise_multiplier: 1, adaptive_clip: {} }), true), /histogram without noise would show one.*quantile of their norms, with noise/);
-assert.match(why_no_norms(at_level({ level: "none" }), true), /counts the norm of each update.*Cosines are left out/);
-assert.match(why_no_norms(at_level({ level: "none" })), /No round here has a histogram.*Cosines are left out/);
+assert.match(why_no_norms({ spec: {} }), /level active the server sees sums.*norms or cosines.*adaptive_clip/); // active is the default
+assert.match(why_no_norms(at_level({ level: "masked" }, { aggregation: { rule: "median" } })), /nobody knows how norms or cosines/); // of cohorts
+assert.match(why_no_norms(at_level({ level: "none", noise_multiplier: 1, adaptive_clip: {} }), true), /histogram of norms or cosines without noise would show one.*quantile of their norms, with noise/);
+assert.match(why_no_norms(at_level({ level: "none" }), true), /counts the norm of each update.*Cosines are of jobs whose aggregation.rule compares single updates/);
+assert.match(why_no_norms(at_level({ level: "none" }, { aggregation: { rule: "mean" } })), /No round here has a histogram.*Cosines are of jobs whose/);
+assert.match(why_no_norms(at_level({ level: "none" }, { aggregation: { rule: "median" } }), true), /counts the norm of each update.*The cosine of each update is with the step that median made/);
 const measured = (number, more) => ({ number, state: "done", model: { update_norms: { updates: 4, edges: [2, 2.83, 4, null], counts: [3, 0, 1], p10: 2.1, p50: 2.4, p90: 4, ...more } } });
-assert.deepEqual(norm_bars(measured(1).model), [[2, 2.83, 3], [2.83, 4, 0], [4, null, 1]]);
+assert.deepEqual(bars_of(measured(1).model.update_norms), [[2, 2.83, 3], [2.83, 4, 0], [4, null, 1]]);
 const with_norms = [{ number: 3, state: "collecting" }, measured(2), measured(1)];
-assert.deepEqual([undefined, with_norms[0], with_norms[2], { number: 9 }].map((round) => round_with_norms(with_norms, round).number), [2, 2, 1, 2]);
-assert.equal(round_with_norms([{ number: 1, model: {} }]), undefined);
-assert.equal(share_lines({ xs: [1], columns: { accepted: [3] } }), null);
-assert.deepEqual(share_lines({ xs: [1, 2], columns: { update_norm_p50: [null, 2.4] } }).lines, [["a tenth within", [null, null]], ["half within", [null, 2.4]], ["nine tenths within", [null, null]]]);
+assert.deepEqual([undefined, with_norms[0], with_norms[2], { number: 9 }].map((round) => round_with("update_norms", with_norms, round).number), [2, 2, 1, 2]);
+assert.equal(round_with("update_norms", [{ number: 1, model: {} }]), undefined);
+assert.equal(round_with("update_cosines", with_norms, with_norms[1]), undefined);
+assert.equal(lines_of({ xs: [1], columns: { accepted: [3] } }, kNormLines), null);
+assert.deepEqual(lines_of({ xs: [1, 2], columns: { update_norm_p50: [null, 2.4] } }, kNormLines).lines, [["a tenth within", [null, null]], ["half within", [null, 2.4]], ["nine tenths within", [null, null]]]);
+assert.deepEqual(lines_of({ xs: [1], columns: { update_cosine_p90: [-0.5] } }, kCosineLines).lines, [["a tenth below", [null]], ["half below", [null]], ["nine tenths below", [-0.5]]]);
+assert.deepEqual([0, 1, 2].map((undirected) => without_cosine({ undirected })), ["", " 1 without a cosine, as it is zero or the step is.", " 2 without a cosine, as they are zero or the step is."]);
 
 // ---- Lineage of models
 const { lineage, origin, uses } = await load("lineage.ts");
