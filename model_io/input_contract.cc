@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "model_io/contract_targets.h"
 #include "model_io/field_text.h"
 
 namespace coterie {
@@ -16,6 +17,7 @@ using nlohmann::ordered_json;
 constexpr const char* kSchema = "coterie.input_contract.v1";
 constexpr size_t kColumnsMax = 1 << 20;
 constexpr double kTargetMax = 1e30;
+constexpr uint64_t kTargetCellsMax = 1 << 30;  // as many as an array may have
 
 Error bad(const std::string& where, const std::string& what) {
   return Error(ErrorCode::malformed, where + ": " + what);
@@ -47,6 +49,7 @@ ordered_json json_of(const ContractTarget& target) {
   } else {
     json["classes"] = target.classes;
   }
+  if (target.cells > 1) json["cells"] = target.cells;
   return json;
 }
 
@@ -155,8 +158,8 @@ Result<DatasetColumn> parse_input(const ordered_json& json, const std::string& w
   return input;
 }
 
-Result<ContractTarget> parse_target(const ordered_json& json) {
-  Reader reader(json, "/target");
+Result<ContractTarget> parse_target(const ordered_json& json, const std::string& where) {
+  Reader reader(json, where);
   ContractTarget target;
   if (reader.has("column")) target.column = reader.text("column");
   const std::string kind = reader.text("kind");
@@ -180,8 +183,32 @@ Result<ContractTarget> parse_target(const ordered_json& json) {
   } else {
     reader.fail("kind", "class or number");
   }
+  if (reader.has("cells")) {
+    target.cells = reader.count("cells");
+    if (target.cells < 1 || target.cells > kTargetCellsMax) {
+      reader.fail("cells", "1 to " + std::to_string(kTargetCellsMax));
+    }
+  }
+  if (target.is_standardised && target.cells > 1) reader.fail("standardise", "false: several numbers stay as they are");
   COT_TRY(reader.status());
   return target;
+}
+
+// One of several, whose numbers stay as they are.
+Result<std::vector<ContractTarget>> parse_targets(const ordered_json& json) {
+  std::vector<ContractTarget> targets;
+  if (!json.is_array() || json.size() < 2 || json.size() > kContractTargetsMax) {
+    return bad("/targets", "expected an array of 2 to " + std::to_string(kContractTargetsMax) + " targets");
+  }
+  for (const ordered_json& one : json) {
+    const std::string where = "/targets/" + std::to_string(targets.size());
+    COT_ASSIGN(ContractTarget target, parse_target(one, where));
+    if (target.is_standardised || target.cells > 1) {
+      return bad(where, "expected one number as it is, or a class: neither standardise nor cells");
+    }
+    targets.push_back(std::move(target));
+  }
+  return targets;
 }
 
 }  // namespace
@@ -201,7 +228,12 @@ std::string to_json_text(const InputContract& contract) {
   for (const ContractColumn& column : contract.columns) json["columns"].push_back(json_of(column));
   json["inputs"] = ordered_json::array();
   for (const DatasetColumn& input : contract.inputs) json["inputs"].push_back(json_of(input));
-  json["target"] = json_of(contract.target);
+  if (contract.targets.empty()) {
+    json["target"] = json_of(contract.target);
+  } else {
+    json["targets"] = ordered_json::array();
+    for (const ContractTarget& target : contract.targets) json["targets"].push_back(json_of(target));
+  }
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -220,7 +252,10 @@ Result<InputContract> parse_contract(std::string_view text) {
   contract.refuses_missing = reader.flag("refuses_missing");
   const ordered_json* columns = reader.member("columns", &ordered_json::is_array, "an array");
   const ordered_json* inputs = reader.member("inputs", &ordered_json::is_array, "an array");
-  const ordered_json* target = reader.member("target", &ordered_json::is_object, "an object");
+  const bool has_several = reader.has("targets");
+  if (has_several && reader.has("target")) reader.fail("targets", "target or targets, not both");
+  const ordered_json* target = has_several ? reader.member("targets", &ordered_json::is_array, "an array")
+                                           : reader.member("target", &ordered_json::is_object, "an object");
   COT_TRY(reader.status());
   if (columns->size() > kColumnsMax || inputs->size() > kColumnsMax) return bad("/columns", "expected fewer of them");
   for (const ordered_json& one : *columns) {
@@ -231,7 +266,11 @@ Result<InputContract> parse_contract(std::string_view text) {
     COT_ASSIGN(DatasetColumn input, parse_input(one, "/inputs/" + std::to_string(contract.inputs.size())));
     contract.inputs.push_back(std::move(input));
   }
-  COT_ASSIGN(contract.target, parse_target(*target));
+  if (has_several) {
+    COT_ASSIGN(contract.targets, parse_targets(*target));
+  } else {
+    COT_ASSIGN(contract.target, parse_target(*target, "/target"));
+  }
   if (contract.inputs.empty()) return bad("/inputs", "expected at least one");
   if (!contract.columns.empty() && contract.inputs != inputs_of(contract)) {
     return bad("/inputs", "expected the shape that the columns become");

@@ -48,6 +48,7 @@ struct ContractTarget {
   std::vector<std::string> classes;
   double mean = 0, deviation = 0, low = 0, high = 0;  // of a number, which stands in the data as it is,
   bool is_standardised = false;                       // or as target_scale.h says
+  uint64_t cells = 1;                                 // an example has so many, of an array; contracts of before: any
   friend bool operator==(const ContractTarget&, const ContractTarget&) = default;
 };
 
@@ -59,7 +60,8 @@ struct InputContract {
   bool refuses_missing = false;         // of numbers
   std::vector<ContractColumn> columns;  // in the order of the inputs; empty where there are none
   std::vector<DatasetColumn> inputs;
-  ContractTarget target;
+  ContractTarget target;                // unused where there are several
+  std::vector<ContractTarget> targets;  // contract_targets.h: empty, or at least two
   friend bool operator==(const InputContract&, const InputContract&) = default;
 };
 

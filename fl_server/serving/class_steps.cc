@@ -4,6 +4,7 @@
 
 #include "fl_server/json/json_reader.h"
 #include "fl_server/serving/contract_file.h"
+#include "model_io/contract_targets.h"
 #include "model_io/top_scores.h"
 
 namespace coterie {
@@ -108,6 +109,7 @@ Result<std::vector<std::string>> read_labels(JsonReader& settings, const StepFil
   if (path.empty()) return labels;
   if (!labels.empty()) settings.problem("labels_from", "and labels: one of them");
   COT_ASSIGN(const InputContract contract, read_step_contract(files, path));
+  if (const Status one = check_one_target(contract, "labels_from"); !one) return one.error().with_context(path);
   if (contract.target.classes.empty()) {
     return Error(ErrorCode::invalid_argument, path + " has a number as its target, expected classes");
   }

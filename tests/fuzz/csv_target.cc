@@ -18,13 +18,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto source = DatasetSource::load(dataset_file(*table));
     COT_ASSERT(source && source->size() == table->size());
   }
+  if (rows->front().fields.size() < 64) {  // two targets
+    const auto both =
+        csv_table(text, "fuzz", {.target = rows->front().fields.front() + "," + rows->front().fields.back()});
+    if (both) COT_ASSERT(DatasetSource::load(dataset_file(*both)));
+  }
   // A contract is read back as it was written, and reads the table it was fitted on.
   const auto table = CsvRows::parse(text);
   options = {.target = rows->front().fields.back()};
   const auto target = table ? csv_target(*table, options) : Result<ContractTarget>(table.error());
   if (!target || rows->front().fields.size() > 64) return 0;
   const uint32_t fitted[] = {0};
-  const auto contract = fit_csv(*table, options, *target, fitted);
+  const auto contract = fit_csv(*table, options, {*target}, fitted);
   if (!contract) return 0;
   const auto again = parse_contract(to_json_text(*contract));
   std::vector<std::string> notes;

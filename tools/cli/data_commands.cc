@@ -5,6 +5,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "model_io/contract_targets.h"
 #include "tools/cli/data_report.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/local_files.h"
@@ -94,6 +95,7 @@ Result<ShardFolder> describe_file(const std::string& path) {
   folder.contract.name = header.name;
   folder.contract.inputs = header.inputs;
   folder.contract.target.is_number = header.target.type == ColumnType::float32;
+  COT_ASSIGN(folder.contract.target.cells, element_count(header.target.shape));
   ShardRecord record{.file = "all", .examples = source.size()};
   const bool counts = header.inputs.size() == 1 && header.inputs[0].type != ColumnType::int32 &&
                       header.target.shape.empty() && header.classes > 0;
@@ -118,7 +120,7 @@ Status draw(const ShardFolder& folder, const std::string& path) {
   chart.title = folder.contract.name + " on " + counted(folder.devices.size(), "device");
   chart.subtitle =
       folder.split.empty() ? folder.source : "split " + folder.split + ", seed " + std::to_string(folder.seed);
-  chart.is_of_numbers = folder.contract.target.is_number;
+  chart.is_of_numbers = folder.contract.target.is_number || has_several_targets(folder.contract);
   chart.class_names = chart.is_of_numbers ? std::vector<std::string>{"examples"} : folder.contract.target.classes;
   for (const ShardRecord& record : folder.devices) {
     if (chart.is_of_numbers) chart.label_counts.push_back({static_cast<uint32_t>(record.examples)});

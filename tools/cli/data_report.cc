@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model_io/contract_targets.h"
 #include "tools/cli/table.h"
 #include "tools/cli/terminal.h"
 #include "tools/cli/wrap.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kNameColumnsMax = 24;
 constexpr int kClassColumnsMax = 12;
 constexpr size_t kClassesNamedMax = 6;
+constexpr size_t kTargetsNamedMax = 16;
 
 std::string number_text(double value) {
   char text[32];
@@ -75,14 +77,13 @@ uint64_t sum_from(const ShardRecord& record, size_t first) {
   return sum;
 }
 
-}  // namespace
-
-std::string encoding_text(const InputContract& contract, bool is_guess, int columns) {
-  const ContractTarget& target = contract.target;
+std::string target_text(const ContractTarget& target, bool is_guess) {
   std::string what = target.column.empty() ? "target" : "target " + printable(target.column);
+  if (target.cells > 1) what += ", " + format_count(target.cells) + " of an example";
   if (target.is_number) {
-    what += ": a number, " + number_text(target.low) + " to " + number_text(target.high) + ", deviation " +
-            number_text(target.deviation) + (target.is_standardised ? ", which the examples have as 1" : "");
+    what += (target.cells > 1 ? ": numbers, " : ": a number, ") + number_text(target.low) + " to " +
+            number_text(target.high) + ", deviation " + number_text(target.deviation) +
+            (target.is_standardised ? ", which the examples have as 1" : "");
   } else {
     what += ": " + std::to_string(target.classes.size()) + (target.classes.size() == 1 ? " class (" : " classes (") +
             listed_some(target.classes, kClassesNamedMax) + ")";
@@ -90,7 +91,20 @@ std::string encoding_text(const InputContract& contract, bool is_guess, int colu
   if (is_guess && (target.is_number || are_numbers(target.classes))) {
     what += target.is_number ? "; a guess, as=class takes it as classes" : "; a guess, as=number takes it as a number";
   }
-  return wrapped(what, columns, 2) + "\n" + wrapped("inputs: " + inputs_text(contract), columns, 2) + "\n";
+  return what;
+}
+
+}  // namespace
+
+std::string encoding_text(const InputContract& contract, bool is_guess, int columns) {
+  std::string text;
+  const std::span<const ContractTarget> targets = targets_of(contract);
+  for (size_t i = 0; i < std::min(targets.size(), kTargetsNamedMax); ++i) {
+    text += wrapped(target_text(targets[i], is_guess), columns, 2) + "\n";
+  }
+  if (targets.size() > kTargetsNamedMax)
+    text += "and " + counted(targets.size() - kTargetsNamedMax, "target") + " more\n";
+  return text + wrapped("inputs: " + inputs_text(contract), columns, 2) + "\n";
 }
 
 std::string column_table(const InputContract& contract, int columns) {
@@ -125,7 +139,8 @@ std::string device_table(const ShardFolder& folder, int columns, size_t devices_
     examples_width = std::max(examples_width, width_of(format_count(record->examples)));
   }
   left -= name_width + 2 + examples_width;
-  const std::vector<std::string>& classes = folder.contract.target.classes;
+  const std::vector<std::string> classes =
+      has_several_targets(folder.contract) ? std::vector<std::string>() : folder.contract.target.classes;
   const auto width_at = [&](size_t label) {
     int width = std::min(kClassColumnsMax, width_of(printable(classes[label])));
     for (const ShardRecord* record : records) {

@@ -8,8 +8,8 @@
 namespace coterie {
 
 // What is to be told and from what: "target income: 2 classes (<=50K, >50K)", "inputs: 104 float32 (features) of
-// 14 columns". `is_guess`: nobody said whether the target is a class; where its values are numbers, the text tells how
-// to say it.
+// 14 columns"; a line for each of several targets. `is_guess`: nobody said whether the target is a class; where its
+// values are numbers, the text tells how to say it.
 std::string encoding_text(const InputContract& contract, bool is_guess, int columns);
 
 // Each column with its kind and range; empty where the data have none.

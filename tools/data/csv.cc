@@ -6,7 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "model_io/contract_targets.h"
 #include "model_io/encode_field.h"
+#include "tools/data/csv_targets.h"
 
 namespace coterie {
 namespace {
@@ -178,7 +180,7 @@ Result<std::vector<float>> csv_numbers(const CsvRows& rows, const ContractTarget
   return std::vector<float>(numbers.begin(), numbers.end());
 }
 
-Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, ContractTarget target,
+Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, std::vector<ContractTarget> targets,
                               std::span<const uint32_t> fitted) {
   COT_TRY(check_columns_exist(rows, options.dropped));
   COT_TRY(check_columns_exist(rows, options.categories));
@@ -189,7 +191,9 @@ Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, Co
   contract.refuses_missing = options.refuses_missing;
   for (size_t i = 0; i < rows.columns().size(); ++i) {
     const std::string& name = rows.columns()[i];
-    if (name == target.column || contains(options.dropped, name)) continue;
+    const bool is_target =
+        std::any_of(targets.begin(), targets.end(), [&](const ContractTarget& each) { return each.column == name; });
+    if (is_target || contains(options.dropped, name)) continue;
     if (contains(options.texts, name)) {
       contract.columns.push_back({.name = name, .text_bytes = options.text_bytes});
       continue;
@@ -204,7 +208,7 @@ Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, Co
       contract.columns.push_back(fit_numbers(name, numbers, fitted));
     }
   }
-  contract.target = std::move(target);
+  set_targets(std::move(targets), contract);
   contract.inputs = inputs_of(contract);
   if (contract.inputs.empty()) return Error(ErrorCode::invalid_argument, "has no column but the target");
   return contract;
@@ -227,16 +231,7 @@ Result<ExampleTable> encode_csv(const CsvRows& rows, const InputContract& contra
   for (const DatasetColumn& input : contract.inputs) {
     table.columns.push_back(input.type == ColumnType::int32 ? column_of(fields.codes) : column_of(fields.numbers));
   }
-  if (contract.target.is_number) {
-    COT_ASSIGN(const std::vector<float> targets, csv_numbers(rows, contract.target));
-    table.header.target = {.name = "target", .type = ColumnType::float32, .shape = {}};
-    table.columns.push_back(column_of(targets));
-  } else {
-    COT_ASSIGN(const std::vector<int32_t> labels, csv_labels(rows, contract.target));
-    table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
-    table.header.classes = static_cast<uint32_t>(contract.target.classes.size());
-    table.columns.push_back(column_of(labels));
-  }
+  COT_TRY(add_csv_targets(rows, contract, table));
   for (const Encoder& encoder : encoders) {
     if (std::string note = encoder.note(); !note.empty()) notes.push_back(std::move(note));
   }
@@ -245,8 +240,8 @@ Result<ExampleTable> encode_csv(const CsvRows& rows, const InputContract& contra
 
 Result<ExampleTable> csv_table(std::string_view text, const std::string& name, const CsvOptions& options) {
   COT_ASSIGN(const CsvRows rows, CsvRows::parse(text));
-  COT_ASSIGN(ContractTarget target, csv_target(rows, options));
-  COT_ASSIGN(InputContract contract, fit_csv(rows, options, std::move(target), all_of(rows)));
+  COT_ASSIGN(std::vector<ContractTarget> targets, csv_targets(rows, options));
+  COT_ASSIGN(InputContract contract, fit_csv(rows, options, std::move(targets), all_of(rows)));
   contract.name = name;
   std::vector<std::string> notes;
   return encode_csv(rows, contract, notes);

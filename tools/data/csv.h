@@ -15,15 +15,16 @@
 namespace coterie {
 
 struct CsvOptions {
-  std::string target;                         // the column to be told from the others
+  std::string target;                         // the column to be told from the others; A,B: several (csv_targets.h)
   std::optional<bool> target_is_number = {};  // a float32 target, as it stands there, or a class; unless said, as below
-  bool standardise = true;                    // numbers get mean 0 and deviation 1
-  bool one_hot = true;                        // a category becomes as many numbers as it has values, all 0 but one
-  bool refuses_missing = false;               // of numbers: an error, instead of the mean
-  std::vector<std::string> dropped = {};      // columns that are no input
-  std::vector<std::string> categories = {};   // columns whose numbers are names
-  std::vector<std::string> texts = {};        // columns whose fields are bytes, as the contract says of a text
-  uint32_t text_bytes = 16;                   // of each of them, 1 to kTextBytesMax
+  std::vector<bool> targets_are_numbers = {};  // of several, each of them
+  bool standardise = true;                     // numbers get mean 0 and deviation 1
+  bool one_hot = true;                         // a category becomes as many numbers as it has values, all 0 but one
+  bool refuses_missing = false;                // of numbers: an error, instead of the mean
+  std::vector<std::string> dropped = {};       // columns that are no input
+  std::vector<std::string> categories = {};    // columns whose numbers are names
+  std::vector<std::string> texts = {};         // columns whose fields are bytes, as the contract says of a text
+  uint32_t text_bytes = 16;                    // of each of them, 1 to kTextBytesMax
 };
 
 inline constexpr size_t kClassesGuessedMax = 20;
@@ -42,7 +43,8 @@ Result<std::vector<float>> csv_numbers(const CsvRows& rows, const ContractTarget
 // Fits scales and categories on the rows `fitted`. A column is a number if every field of it in the file is a number or
 // says that it is missing (is_missing), any other is a category. Errors name line and column: malformed (a missing
 // number that is refused; a category with more than 1000 different texts), invalid_argument (no such column).
-Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, ContractTarget target,
+// There is at least one target.
+Result<InputContract> fit_csv(const CsvRows& rows, const CsvOptions& options, std::vector<ContractTarget> targets,
                               std::span<const uint32_t> fitted);
 
 // All rows by this contract. Columns of the file that it does not name are passed over. Each sentence of `notes` says

@@ -1,5 +1,6 @@
 #include "tools/data/data_name.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace coterie {
@@ -52,9 +53,25 @@ Result<uint32_t> DataName::take_number(const std::string& option, uint32_t other
   return number;
 }
 
+Result<bool> DataName::take_second(const std::string& option, const std::string& first, const std::string& second) {
+  const std::string value = take(option).value_or(first);
+  if (value == first || value == second) return value == second;
+  return bad(kind_, option + " must be " + first + " or " + second + ", is \"" + value + "\"");
+}
+
 Status DataName::check_all_taken(std::string_view known) const {
   if (options_.empty()) return {};
   return bad(kind_, "has no option " + options_.begin()->first + "; it has " + std::string(known));
+}
+
+std::vector<std::string> words_between_commas(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
 }
 
 }  // namespace coterie

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/os/file.h"
+#include "model_io/contract_targets.h"
 #include "secure/crypto/digest.h"
 #include "tools/data/feature_shift.h"
 #include "tools/data/load.h"
@@ -140,7 +141,11 @@ Result<FederatedData> federate(const FederateOptions& asked) {
                  "a text is shared out with one target an example: text:FILE?target=last&length=40");
   }
   COT_TRY(check_texts(loaded.contract, options.source));
-  if (loaded.contract.target.is_number && options.split_of_numbers) options.split = *options.split_of_numbers;
+  const bool has_no_class = loaded.contract.target.is_number || has_several_targets(loaded.contract);
+  if (has_no_class && options.split_of_numbers) options.split = *options.split_of_numbers;
+  const bool goes_by_class = options.split.kind == SplitKind::turned || options.split.kind == SplitKind::dirichlet ||
+                             options.split.kind == SplitKind::shards;
+  if (goes_by_class) COT_TRY(check_one_target(loaded.contract, "split " + to_string(options.split)));
   COT_TRY(check_shift(options.split, header));
   const bool has_own_test_part = loaded.held_out.has_value();
   if (!divider.is_divided()) {

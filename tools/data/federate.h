@@ -24,7 +24,7 @@ struct FederateOptions {
   std::optional<double> held_out = {};  // in [0, 0.9], of the examples; by default the source's own test part, or
                                         // kHeldOutFraction
   uint64_t seed = 1;                    // of everything that chance decides
-  std::optional<DataSplit> split_of_numbers = {};  // in place of `split` where the target is a number
+  std::optional<DataSplit> split_of_numbers = {};  // in place of `split` where the target is a number, or several
 };
 
 struct FederatedData {

@@ -8,6 +8,8 @@
 #include "secure/crypto/digest.h"
 #include "tools/data/cifar10.h"
 #include "tools/data/csv.h"
+#include "tools/data/csv_options.h"
+#include "tools/data/csv_targets.h"
 #include "tools/data/data_name.h"
 #include "tools/data/digits.h"
 #include "tools/data/idx.h"
@@ -172,33 +174,6 @@ Result<TrainingData> load_images(DataName& name, const LoadWatchers& watchers) {
   return of_images(std::move(images));
 }
 
-// The value of an option that has two; the first is the default.
-Result<bool> is_second(DataName& name, const char* option, const char* first, const char* second) {
-  const std::string value = name.take(option).value_or(first);
-  if (value == first || value == second) return value == second;
-  return Error(ErrorCode::invalid_argument,
-               name.kind() + ": " + option + " must be " + first + " or " + second + ", is \"" + value + "\"");
-}
-
-// "a,b" as its words.
-std::vector<std::string> words_of(const std::optional<std::string>& list) {
-  std::vector<std::string> words;
-  if (!list) return words;
-  for (size_t begin = 0; begin <= list->size();) {
-    const size_t end = std::min(list->find(',', begin), list->size());
-    words.push_back(list->substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-Result<std::optional<bool>> target_is_number(DataName& name) {
-  const std::optional<std::string> as = name.take("as");
-  if (!as) return std::optional<bool>();
-  if (*as == "class" || *as == "number") return std::optional<bool>(*as == "number");
-  return Error(ErrorCode::invalid_argument, name.kind() + ": as must be class or number, is \"" + *as + "\"");
-}
-
 Result<Indices> fitted(const LoadRequest& request, std::span<const int32_t> labels, size_t examples,
                        bool has_test_part = false) {
   if (request.fit) return request.fit(labels, examples, has_test_part);
@@ -216,33 +191,15 @@ std::string base_name(const std::string& path) {
   return name;
 }
 
-Result<CsvOptions> csv_options(DataName& name) {
-  const std::optional<std::string> target = name.take("target");
-  if (!target) return Error(ErrorCode::invalid_argument, "csv: say which column is the target: csv:FILE?target=COLUMN");
-  CsvOptions options{.target = *target};
-  COT_ASSIGN(options.target_is_number, target_is_number(name));
-  COT_ASSIGN(const bool is_raw, is_second(name, "numbers", "standardised", "raw"));
-  COT_ASSIGN(const bool is_coded, is_second(name, "categories", "onehot", "codes"));
-  COT_ASSIGN(options.refuses_missing, is_second(name, "missing", "mean", "refuse"));
-  options.dropped = words_of(name.take("drop"));
-  options.categories = words_of(name.take("category"));
-  options.texts = words_of(name.take("text"));
-  COT_ASSIGN(options.text_bytes, name.take_number("length", options.text_bytes, 1, kTextBytesMax));
-  COT_TRY(name.check_all_taken("target, as, numbers, categories, missing, drop, category, text, length and contract"));
-  options.standardise = !is_raw;
-  options.one_hot = !is_coded;
-  return options;
-}
-
 Result<InputContract> fit_rows(const CsvRows& rows, CsvOptions options, const LoadRequest& request) {
   if (!request.group.empty()) options.dropped.push_back(request.group);
-  COT_ASSIGN(ContractTarget target, csv_target(rows, options));
+  COT_ASSIGN(std::vector<ContractTarget> targets, csv_targets(rows, options));
   std::vector<int32_t> labels;
-  if (!target.is_number) {
-    COT_ASSIGN(labels, csv_labels(rows, target));
+  if (targets.size() == 1 && !targets[0].is_number) {
+    COT_ASSIGN(labels, csv_labels(rows, targets[0]));
   }
   COT_ASSIGN(const Indices part, fitted(request, labels, rows.size()));
-  return fit_csv(rows, options, std::move(target), part);
+  return fit_csv(rows, options, std::move(targets), part);
 }
 
 Result<TrainingData> read_rows(std::string_view text, const std::string& path, const CsvOptions& options,
@@ -322,7 +279,7 @@ Result<NpyOptions> npy_options(DataName& name, SourceLog* sources) {
   COT_ASSIGN(options.contract, contract_of(name, "array", sources));
   if (options.contract) return options;
   COT_ASSIGN(options.is_number, target_is_number(name));
-  COT_ASSIGN(options.is_raw, is_second(name, "numbers", "standardised", "raw"));
+  COT_ASSIGN(options.is_raw, name.take_second("numbers", "standardised", "raw"));
   COT_TRY(name.check_all_taken("as, numbers, test and contract"));
   return options;
 }
@@ -413,7 +370,7 @@ Result<TrainingData> load_text(DataName& name, const LoadRequest& request) {
     COT_TRY(read_text_contract(*contract, options));
   } else {
     COT_ASSIGN(options.length, name.take_number("length", options.length, 1, kLengthMax));
-    COT_ASSIGN(options.is_last_only, is_second(name, "target", "each", "last"));
+    COT_ASSIGN(options.is_last_only, name.take_second("target", "each", "last"));
     COT_TRY(name.check_all_taken("length, target and contract"));
   }
   if (!request.group.empty() && request.group != "speaker") {

@@ -53,8 +53,9 @@ inline constexpr const char* kDataNames =
 //   cifar10:DIR     data_batch_1.bin to _5.bin, test_batch.bin as the held-out part; likewise
 //   images:DIR      one folder of JPEG and PNG files a class (image_folder.h). ?height=32&width=32 resizes them (one of
 //                   the two alone: both), channels=1 makes them grey
-//   csv:FILE        a table with a header row (csv.h), gzipped or not. ?target=COLUMN is what is to be told;
-//                   as=class or as=number says what it is, where the guess is wrong. numbers=raw leaves them as they
+//   csv:FILE        a table with a header row (csv.h), gzipped or not. ?target=COLUMN is what is to be told, and
+//                   target=A,B several (csv_targets.h); as=class or as=number says what it is, where the
+//                   guess is wrong, and as=class,number of each. numbers=raw leaves them as they
 //                   are, categories=codes gives their numbers, missing=refuse takes no row that lacks a number,
 //                   drop=A,B leaves columns out, category=A,B takes columns of numbers as names
 //   npy:X.npy,Y.npy NumPy arrays (npy.h). as and numbers as above, but several targets a row are as they stand there;

@@ -160,6 +160,15 @@ constexpr double kSeveralClassesMax = 65536;
 
 size_t targets_a_row(const NpyArray& y) { return y.shape.size() == 2 ? static_cast<size_t>(y.shape[1]) : 1; }
 
+// A contract of before does not say how many there are, but several have no scale.
+Status check_cells(const NpyArray& y, const ContractTarget& target) {
+  const size_t cells = targets_a_row(y);
+  if (cells == target.cells || (target.cells == 1 && !target.is_standardised)) return {};
+  return Error(ErrorCode::invalid_argument, "goes with " + std::to_string(cells) +
+                                                " targets a row, and the contract is one of " +
+                                                std::to_string(target.cells));
+}
+
 // Over all of them, where a row has several.
 void fit_numbers_of(const NpyArray& y, ContractTarget& target) {
   std::vector<double> values(y.rows() * targets_a_row(y));
@@ -177,7 +186,7 @@ void fit_numbers_of(const NpyArray& y, ContractTarget& target) {
 
 // Classes are called by their numbers.
 Result<ContractTarget> several_targets(const NpyArray& y, std::optional<bool> is_number) {
-  ContractTarget target{.is_number = is_number.value_or(y.type == NpyType::real)};
+  ContractTarget target{.is_number = is_number.value_or(y.type == NpyType::real), .cells = targets_a_row(y)};
   double highest = 0;
   const size_t cells = y.rows() * targets_a_row(y);
   for (size_t i = 0; i < cells; ++i) {
@@ -258,6 +267,7 @@ Result<ExampleTable> encode_npy(const NpyArray& x, const NpyArray& y, const Inpu
     return Error(ErrorCode::invalid_argument,
                  "has " + std::to_string(x.rows()) + " rows, and the targets have " + std::to_string(y.rows()));
   }
+  COT_TRY(check_cells(y, contract.target));
   COT_TRY(check_numbers(x));
   COT_TRY(check_numbers(y));
   ExampleTable table;

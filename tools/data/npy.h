@@ -41,7 +41,8 @@ Result<std::vector<int32_t>> npy_labels(const NpyArray& y, const ContractTarget&
 // is, uint8 between 0 and 1 (value / 255).
 Result<InputContract> fit_npy(const NpyArray& x, bool standardise, ContractTarget target,
                               std::span<const uint32_t> fitted);
-// Errors: invalid_argument (x and y of unlike lengths, x of another shape than the contract's).
+// Errors: invalid_argument (x and y of unlike lengths, x of another shape than the contract's, another number of
+// targets a row).
 Result<ExampleTable> encode_npy(const NpyArray& x, const NpyArray& y, const InputContract& contract);
 
 }  // namespace coterie

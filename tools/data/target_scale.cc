@@ -28,7 +28,8 @@ void fit_target(const ExampleTable& table, std::span<const uint32_t> fitted, Con
 
 void standardise_target(const ContractTarget& target, ExampleTable& table) {
   DatasetColumn& column = table.header.target;
-  if (!target.is_number || !target.is_standardised || column.scale != 1 || column.offset != 0) return;
+  if (!target.is_number || !target.is_standardised || !column.shape.empty() || column.scale != 1 || column.offset != 0)
+    return;
   const auto scale = static_cast<float>(target.deviation);
   if (scale > 0) column.scale = scale;
   column.offset = static_cast<float>(target.mean);

@@ -16,7 +16,8 @@ namespace coterie {
 void fit_target(const ExampleTable& table, std::span<const uint32_t> fitted, ContractTarget& target);
 
 // Makes the target of `table` what the contract says: (value - mean) / deviation, both as float32, which its column
-// then has as offset and scale. Nothing is done for a contract that does not ask for it, or a target that has a scale.
+// then has as offset and scale. Nothing is done for a contract that does not ask for it, a target that has a scale, or
+// several a row.
 void standardise_target(const ContractTarget& target, ExampleTable& table);
 
 }  // namespace coterie

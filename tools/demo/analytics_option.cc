@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/text/suggest.h"
-#include "model_io/input_contract.h"
+#include "model_io/contract_targets.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/hitter_lanes.h"
 #include "proto/messages/importance_lanes.h"
@@ -135,6 +135,10 @@ Status check_refines(const AnalyticsChoice& choice) {
   return wrong("--analytics: refine comes closer to quantiles of numbers, and column " + choice.column + " has none");
 }
 
+bool is_target_column(const std::string& column, const InputContract& contract) {
+  return std::ranges::any_of(targets_of(contract), [&](const ContractTarget& each) { return each.column == column; });
+}
+
 Status take_target(const ContractTarget& target, const AnalyticsChoice& choice, AnalyticsSettings& analytics) {
   if (!target.is_number) {
     COT_TRY(check_refines(choice));
@@ -244,7 +248,8 @@ Result<AnalyticsSettings> analytics_of(const AnalyticsChoice& choice, const Inpu
   COT_ASSIGN(const uint64_t numbers, element_count(contract.inputs.at(0).shape));
   rules.input_values = static_cast<uint32_t>(numbers);
   analytics.column = choice.column;
-  if (choice.column == kTarget || choice.column == contract.target.column) {
+  if (choice.column == kTarget || is_target_column(choice.column, contract)) {
+    COT_TRY(check_one_target(contract, "--analytics of the target"));
     if (choice.kind == AnalyticsKind::heavy_hitters) return no_text(choice.column);
     COT_TRY(take_target(contract.target, choice, analytics));
     return analytics;

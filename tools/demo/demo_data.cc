@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "model_io/contract_targets.h"
 #include "proto/messages/model_clusters.h"
 #include "scheduler/job/model_rules.h"
 #include "tools/cli/interrupt.h"
@@ -106,6 +107,7 @@ double majority_accuracy(const std::vector<std::vector<uint32_t>>& shards, const
 Status take_over(const ShardFolder& folder, DemoData& data) {
   data.contract = folder.contract;
   data.notes = folder.notes;
+  COT_TRY(check_one_target(data.contract, "the demo"));
   COT_TRY(check_inputs(data.contract));
   if (!folder.held_out) {
     return wrong(folder.source + " has nothing held out to judge the model by; share it out with --held-out 0.2");

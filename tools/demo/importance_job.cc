@@ -1,5 +1,6 @@
 #include "tools/demo/importance_job.h"
 
+#include "model_io/contract_targets.h"
 #include "proto/messages/evaluation_lanes.h"
 #include "proto/messages/model.h"
 #include "scheduler/job/analytics_settings.h"
@@ -10,6 +11,7 @@ namespace coterie {
 
 Result<AnalyticsSettings> importance_of_columns(const AnalyticsChoice& choice, const InputContract& contract,
                                                 const Bytes& model, uint32_t values) {
+  COT_TRY(check_one_target(contract, "--analytics importance"));
   if (contract.target.classes.size() < 2) {
     return Error(
         ErrorCode::invalid_argument,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "device_sdk/runtime/dataset_source.h"
+#include "model_io/contract_targets.h"
 #include "tools/cli/table.h"
 #include "tools/explain/feature_names.h"
 #include "tools/model_report/answer_sink.h"
@@ -129,6 +130,7 @@ std::string ModelAudit::class_name(size_t i) const {
 Result<ModelAudit> audit_model(const Model& model, const DatasetSource& source, ExampleSource& examples,
                                std::optional<InputContract> contract, std::optional<RunFacts> run,
                                const AuditSettings& settings) {
+  if (contract) COT_TRY(check_one_target(*contract, "a report"));
   ModelAudit audit;
   audit.model = inspect(model);
   audit.input = model.input_shape();

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "base/os/file.h"
-#include "model_io/input_contract.h"
+#include "model_io/contract_targets.h"
 #include "tools/cli/table.h"
 #include "tools/vertical/manifest.h"
 #include "tools/vertical/trained_bottom.h"
@@ -30,6 +30,9 @@ Status make_bottom(const MakeBottomOptions& options) {
   COT_ASSIGN(const InputContract contract, read_contract(options.contract));
   const Result<uint32_t> inputs = bottom_inputs(contract);
   if (!inputs) return inputs.error().with_context(options.contract);
+  if (const Status one = check_one_target(contract, "a bottom's head"); !one) {
+    return one.error().with_context(options.contract);
+  }
   const auto outputs = contract.target.is_number ? 1u : static_cast<uint32_t>(contract.target.classes.size());
   COT_ASSIGN(const Bytes file, vertical::make_bottom_model(settings, *inputs, outputs, options.seed));
   COT_TRY(os::write_file_atomically(options.to, file));

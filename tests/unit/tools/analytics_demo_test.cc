@@ -12,6 +12,7 @@
 #include "tests/support/matchers.h"
 #include "tools/admin/analytics_report.h"
 #include "tools/demo/analytics_option.h"
+#include "tools/demo/importance_job.h"
 #include "tools/job_plan/job_check.h"
 #include "tools/job_plan/job_plan.h"
 #include "tools/job_plan/job_plan_text.h"
@@ -102,6 +103,19 @@ TEST(AnalyticsChoice, NamesWhatIsWrong) {
   for (const auto& [text, why] : refused) {
     EXPECT_ERROR(analytics_of(*parse_analytics_choice(text), people(), 1, kDevices), ErrorCode::invalid_argument, why);
   }
+}
+
+TEST(AnalyticsChoice, CountsNoTargetOfSeveral) {
+  InputContract contract = people();
+  contract.targets = {{.column = "income", .classes = {"high", "low"}}, {.column = "wage", .is_number = true}};
+  contract.target = {};
+  for (const std::string column : {"target", "wage"}) {
+    EXPECT_ERROR(analytics_of(*parse_analytics_choice("histogram:" + column), contract, 1, kDevices),
+                 ErrorCode::invalid_argument, "takes one target, and an example of people has 2: income, wage");
+  }
+  EXPECT_OK(analytics_of(*parse_analytics_choice("histogram:age"), contract, 1, kDevices));
+  EXPECT_ERROR(importance_of_columns(*parse_analytics_choice("importance"), contract, {}, 1),
+               ErrorCode::invalid_argument, "--analytics importance takes one target");
 }
 
 TEST(AnalyticsChoice, OfSeveralRoundsIsAJobAsItStands) {

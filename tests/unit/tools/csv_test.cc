@@ -138,7 +138,7 @@ TEST(Csv, FitsOnSomeRowsAndEncodesAll) {
   ASSERT_OK(rows);
   const CsvOptions options{.target = "y"};
   const uint32_t fitted[] = {0, 1, 2};
-  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), fitted);
+  const auto contract = fit_csv(*rows, options, {*csv_target(*rows, options)}, fitted);
   ASSERT_OK(contract);
   ASSERT_EQ(contract->columns.size(), 3u);
   EXPECT_EQ(contract->columns[0].mean, 2);
@@ -161,7 +161,7 @@ TEST(Csv, GivesWhatTheFitDidNotSeeNoCategory) {
   const auto before = CsvRows::parse("c,y\nu,a\nv,b\n"), later = CsvRows::parse("extra,y,c\n1,b,w\n2,a,v\n");
   const uint32_t all[] = {0, 1};
   CsvOptions options{.target = "y"};
-  const auto contract = fit_csv(*before, options, *csv_target(*before, options), all);
+  const auto contract = fit_csv(*before, options, {*csv_target(*before, options)}, all);
   ASSERT_OK(contract);
   std::vector<std::string> notes;
   const auto table = encode_csv(*later, *contract, notes);
@@ -174,7 +174,7 @@ TEST(Csv, GivesWhatTheFitDidNotSeeNoCategory) {
   EXPECT_ERROR(encode_csv(*CsvRows::parse("d,y\nu,a\n"), *contract, notes), ErrorCode::invalid_argument,
                "has no column c; it has d, y");
   options.one_hot = false;
-  const auto coded = fit_csv(*before, options, *csv_target(*before, options), all);
+  const auto coded = fit_csv(*before, options, {*csv_target(*before, options)}, all);
   ASSERT_OK(coded);
   EXPECT_ERROR(encode_csv(*later, *coded, notes), ErrorCode::malformed,
                "line 2, column c: \"w\" is none of the 2 values");
@@ -191,7 +191,7 @@ TEST(Csv, GivesTextsAsTheirBytes) {
   const auto rows = CsvRows::parse("n,word,y\n3,ab,u\n5,\"h\xc3\xa9llo\",v\n4,,u\n");
   const CsvOptions options{.target = "y", .texts = {"word"}, .text_bytes = 3};
   const uint32_t all[] = {0, 1, 2};
-  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), all);
+  const auto contract = fit_csv(*rows, options, {*csv_target(*rows, options)}, all);
   ASSERT_OK(contract);
   std::vector<std::string> notes;
   const auto table = encode_csv(*rows, *contract, notes);
@@ -216,7 +216,7 @@ TEST(InputContract, IsReadAsItIsWritten) {
   const auto rows = CsvRows::parse("x,c,y\n0.1,\"a, \"\"b\"\"\",1.5\n?,é,2\n");
   const CsvOptions options{.target = "y", .standardise = false, .one_hot = false};
   const uint32_t all[] = {0, 1};
-  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), all);
+  const auto contract = fit_csv(*rows, options, {*csv_target(*rows, options)}, all);
   ASSERT_OK(contract);
   const auto again = parse_contract(to_json_text(*contract));
   ASSERT_OK(again);
@@ -227,7 +227,7 @@ TEST(InputContract, SaysWhereItIsWrong) {
   const auto rows = CsvRows::parse("x,c,y\n1,u,a\n2,v,b\n");
   const uint32_t all[] = {0, 1};
   const CsvOptions options{.target = "y"};
-  const std::string good = to_json_text(*fit_csv(*rows, options, *csv_target(*rows, options), all));
+  const std::string good = to_json_text(*fit_csv(*rows, options, {*csv_target(*rows, options)}, all));
   const auto changed = [&good](const std::string& from, const std::string& to) {
     std::string text = good;
     const size_t at = text.find(from);

@@ -77,6 +77,19 @@ TEST_F(DataCommand, SaysWhatItGuessed) {
   EXPECT_THAT(out("few&as=class"), Not(HasSubstr("guess")));
 }
 
+TEST_F(DataCommand, ShowsEachOfSeveralTargets) {
+  const std::string several = "csv:" + directory_ / "people.csv?target=income,job";
+  const CommandOutcome outcome = run_command({"data", "make", several, "-o", made(), "--devices", "4"});
+  ASSERT_EQ(outcome.code, ExitCode::ok) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("target income: 2 classes (<=50K, >50K)\n"),
+                                 HasSubstr("target job: 2 classes (cook, nurse, night)\n")));
+  const CommandOutcome inspected = run_command({"data", "inspect", made(), "--svg", directory_ / "who.svg"});
+  EXPECT_THAT(inspected.out, AllOf(HasSubstr("target job: 2 classes"), HasSubstr("device-04")));
+  expect_fits(inspected.out);
+  const CommandOutcome file = run_command({"data", "inspect", made() + "/device-01.cotf"});
+  EXPECT_THAT(file.out, HasSubstr("target, 2 of an example: 2 classes (0, 1)"));
+}
+
 TEST_F(DataCommand, RefusesInOneLineWithWhatWasExpected) {
   const auto error = [](const CommandOutcome& outcome) {
     EXPECT_EQ(outcome.code, ExitCode::usage);

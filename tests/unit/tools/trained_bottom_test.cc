@@ -133,6 +133,14 @@ TEST_F(TrainedBottomTest, IsMadeByTheCommandThatDevicesBeginWith) {
   const Model model = *Model::load(*os::read_file(config_.bottom->model, 1 << 20));
   EXPECT_EQ(model.output_shape(), Shape{2}) << "classes of the contract";
   EXPECT_EQ(run_make_bottom({.manifest = manifest, .contract = directory_ / "none", .to = "x"}), ExitCode::usage);
+  InputContract several = *read_contract(config_.bottom->contract);
+  several.targets = {{.column = "y", .classes = {"no", "yes"}}, {.column = "z", .is_number = true}};
+  EXPECT_OK(os::write_file_atomically(config_.bottom->contract, as_bytes(to_json_text(several))));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_make_bottom({.manifest = manifest, .contract = config_.bottom->contract, .to = directory_ / "none"}),
+            ExitCode::usage);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("takes one target, and an example of devices has 2: y, z"),
+            std::string::npos);
 }
 
 TEST(PartyConfig, HasABottom) {

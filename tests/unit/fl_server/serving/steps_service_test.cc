@@ -154,7 +154,7 @@ TEST_F(StepsService, AnswersARowOfATableAsPredictDoes) {
   const auto rows = CsvRows::parse(csv);
   const CsvOptions options{.target = "income"};
   const std::vector<uint32_t> all{0, 1, 2, 3};
-  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), all);
+  const auto contract = fit_csv(*rows, options, {*csv_target(*rows, options)}, all);
   ASSERT_OK(contract);
   std::vector<std::string> notes;
   const auto table = encode_csv(*rows, *contract, notes);

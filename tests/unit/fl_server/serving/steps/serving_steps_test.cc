@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/serving/steps/steps_world.h"
-#include "tools/data/csv.h"
+#include "tools/data/csv_targets.h"
 
 namespace coterie {
 namespace {
@@ -126,6 +126,18 @@ TEST(ServingSteps, RefuseWhatDoesNotJoinUpByTheStepsName) {
   EXPECT_THAT(refusal(std::string(kStepsFileBytesMax + 1, ' '), model), HasSubstr("has more than 1048576 bytes"));
 }
 
+// Classes of one output are not known to be those of a certain target.
+TEST(ServingSteps, NameNoClassesOfSeveralTargets) {
+  const auto rows = CsvRows::parse("x,y,z\n1,a,u\n2,b,v\n");
+  const CsvOptions options{.target = "y,z"};
+  const auto contract = fit_csv(*rows, options, *csv_targets(*rows, options), std::vector<uint32_t>{0, 1});
+  ASSERT_OK(contract);
+  const auto steps = parse_steps(
+      after_of(R"({"name":"best","step":"argmax","from":"out","labels_from":"c.json"})", R"({"best":"best"})"),
+      {{"c.json", to_json_text(*contract)}});
+  EXPECT_ERROR(steps, ErrorCode::invalid_argument, "c.json: labels_from takes one target");
+}
+
 // Numbers of rows as training has them, from the same contract: to the bit.
 TEST(ServingSteps, EncodeARowAsTrainingDoes) {
   const std::string csv = "age,work,income\n39,State-gov,low\n?,Private,high\n50.1,Private,low\n28,,high\n";
@@ -133,7 +145,7 @@ TEST(ServingSteps, EncodeARowAsTrainingDoes) {
   ASSERT_OK(rows);
   const CsvOptions options{.target = "income"};
   const std::vector<uint32_t> all{0, 1, 2, 3};
-  const auto contract = fit_csv(*rows, options, *csv_target(*rows, options), all);
+  const auto contract = fit_csv(*rows, options, {*csv_target(*rows, options)}, all);
   ASSERT_OK(contract);
   std::vector<std::string> notes;
   const auto table = encode_csv(*rows, *contract, notes);
