@@ -17,6 +17,10 @@ std::string names_of(std::span<const ContractTarget> targets) {
 
 }  // namespace
 
+uint64_t target_cells(const InputContract& contract) {
+  return contract.targets.empty() ? contract.target.cells : contract.targets.size();
+}
+
 std::span<const ContractTarget> targets_of(const InputContract& contract) {
   if (contract.targets.empty()) return {&contract.target, 1};
   return contract.targets;
@@ -42,11 +46,9 @@ uint32_t classes_in_header(const InputContract& contract) {
 
 Status check_one_target(const InputContract& contract, const std::string& taker) {
   if (!has_several_targets(contract)) return {};
-  const bool has_names = !contract.targets.empty();
-  return Error(ErrorCode::invalid_argument,
-               taker + " takes one target, and an example of " + contract.name + " has " +
-                   std::to_string(has_names ? contract.targets.size() : contract.target.cells) +
-                   (has_names ? ": " + names_of(contract.targets) : ""));
+  return Error(ErrorCode::invalid_argument, taker + " takes one target, and an example of " + contract.name + " has " +
+                                                std::to_string(target_cells(contract)) +
+                                                (contract.targets.empty() ? "" : ": " + names_of(contract.targets)));
 }
 
 }  // namespace coterie

@@ -23,6 +23,8 @@ inline bool has_several_targets(const InputContract& contract) {
   return !contract.targets.empty() || contract.target.cells > 1;
 }
 
+uint64_t target_cells(const InputContract& contract);  // of an example
+
 // Those that have a name of their own; the one, where there is one.
 std::span<const ContractTarget> targets_of(const InputContract& contract);
 

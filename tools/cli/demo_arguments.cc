@@ -7,6 +7,7 @@
 #include "proto/messages/augmentation.h"
 #include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/head_option.h"
 #include "tools/cli/help.h"
 #include "tools/cli/ignore_label_option.h"
 #include "tools/cli/local_files.h"
@@ -33,6 +34,9 @@ constexpr const char* kExamples =
     "  coterie demo --data 'csv:adult.csv?target=income' --devices 10\n"
     "  coterie demo --data 'csv:houses.csv?target=price' --loss huber\n"
     "                        a target that is a number\n"
+    "  coterie demo --data 'csv:people.csv?target=class,age' --model net.cotf \\\n"
+    "          --head class:softmax_cross_entropy --head age:huber\n"
+    "                        two outputs, each with a loss\n"
     "  coterie demo --data ./shards --model net.onnx\n"
     "                        shards of `coterie data make`, a model of your own\n"
     "  coterie demo --dropout 0.1             devices that vanish in mid-round\n"
@@ -254,6 +258,7 @@ void add_training(CLI::App& demo, DemoOptions& options) {
       ->default_str("as the data say")
       ->type_name("NAME")
       ->check(one_of({loss_names().begin(), loss_names().end()}));
+  add_heads(demo, options.heads)->excludes(demo.get_option("--loss"));
   add_ignore_label(demo, options.ignore_label);
   demo.add_option("--lr", options.learning_rate,
                   "learning rate of the devices (default: by optimizer, 0.1 for sgd, 0.01 where targets are numbers, "
@@ -360,8 +365,8 @@ void add_analytics(CLI::App& demo, DemoOptions& options) {
           ->type_name("KIND:COLUMN[,...]|importance[,...]|activation_ranges[,...]")
           ->check(checked_by([](const std::string& text) { return parse_analytics_choice(text); }));
   for (const char* of_a_training :
-       {"--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--lr", "--local-epochs",
-        "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths", "--watch"}) {
+       {"--strategy", "--rounds", "--fraction", "--selection", "--optimizer", "--loss", "--head", "--lr",
+        "--local-epochs", "--batch-size", "--lora", "--augment", "--patience", "--personal", "--widths", "--watch"}) {
     analytics->excludes(demo.get_option(of_a_training));
   }
 }

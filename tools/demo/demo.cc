@@ -13,6 +13,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/wrap.h"
 #include "tools/demo/aggregation_option.h"
 #include "tools/demo/analytics_demo.h"

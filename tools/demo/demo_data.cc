@@ -4,13 +4,18 @@
 #include <memory>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/loss_heads.h"
+#include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/model.h"
+#include "device_sdk/runtime/train_options.h"
 #include "model_io/contract_targets.h"
 #include "proto/messages/model_clusters.h"
 #include "scheduler/job/model_rules.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/table.h"
 #include "tools/data/federate.h"
 #include "tools/data/shard_folder.h"
 #include "tools/model/inspect.h"
@@ -35,9 +40,15 @@ uint64_t elements_of(const Shape& shape) {
   return count ? *count : 0;
 }
 
-// Numbers that a model gives for an example: one for each class, or the target itself.
-uint32_t outputs_of(const ContractTarget& target) {
-  return target.is_number ? 1 : static_cast<uint32_t>(target.classes.size());
+// Numbers that a model gives for an example: one for each class, or the target itself. Several targets are trained by a
+// model of the user's own, and what counts has no use for its answers.
+uint32_t outputs_of(const InputContract& contract) {
+  const bool is_one_number = contract.target.is_number || has_several_targets(contract);
+  return is_one_number ? 1 : static_cast<uint32_t>(contract.target.classes.size());
+}
+
+TargetKind target_of(const InputContract& contract) {
+  return has_number_target(contract) ? TargetKind::values : TargetKind::labels;
 }
 
 // What a model of it takes.
@@ -45,12 +56,44 @@ DataType type_of(const InputContract& contract) {
   return contract.inputs[0].type == ColumnType::int32 ? DataType::int32 : DataType::float32;
 }
 
+bool is_by_class(Loss loss) { return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood; }
+
+// Where each head takes one of the targets: whether it tells as many classes apart.
+Status check_classes(const std::vector<TrainingHead>& heads, const Model& model, const InputContract& contract) {
+  const std::span<const ContractTarget> targets = targets_of(contract);
+  if (heads.size() != targets.size()) return {};
+  for (const ModelOutput& output : model_outputs(model)) {
+    for (size_t i = 0; i < heads.size(); ++i) {
+      if (heads[i].output != output.name || targets[i].is_number || !is_by_class(heads[i].loss)) continue;
+      const auto told = static_cast<uint64_t>(output.shape.back());
+      if (told >= targets[i].classes.size()) continue;
+      return wrong("--head " + output.name + " tells " + std::to_string(told) + " classes apart, and the target " +
+                   targets[i].column + " has " + std::to_string(targets[i].classes.size()));
+    }
+  }
+  return {};
+}
+
+// Each head has its part of an example's targets, and no part is left.
+Status check_heads(const DemoOptions& options, const Model& model, const InputContract& contract) {
+  DemoOptions settled = options;
+  settled.target = target_of(contract);
+  const LossSettings loss = loss_of(settled.judged_by());
+  COT_TRY(check_loss_heads(loss));
+  const Result<uint64_t> cells = target_elements(model, loss);
+  if (!cells) return cells.error().with_context(options.model_file);
+  if (*cells == target_cells(contract)) return check_classes(options.heads, model, contract);
+  return wrong("the heads of " + options.model_file + " compare " + counted(*cells, "number") +
+               " with an example's targets, and an example of " + contract.name + " has " +
+               std::to_string(target_cells(contract)));
+}
+
 // A model of the user's own takes what the examples are, and tells as many classes apart.
 Status check_model(const DemoOptions& options, const InputContract& contract) {
   const Result<Model> model = Model::load(options.model_bytes);
   if (!model) return model.error().with_context(options.model_file);
   const Shape& examples = contract.inputs[0].shape;
-  const int64_t outputs = outputs_of(contract.target);
+  const int64_t outputs = outputs_of(contract);
   const Shape &input = model->input_shape(), &output = model->output_shape();
   const bool takes_examples = model->graph().inputs.size() == 1 && model->input_type() == type_of(contract) &&
                               elements_of(input) == elements_of(examples) &&
@@ -59,6 +102,8 @@ Status check_model(const DemoOptions& options, const InputContract& contract) {
     return wrong(options.model_file + " takes " + std::to_string(model->graph().inputs.size()) + " input of " +
                  shape_text(input) + ", and an example of " + contract.name + " is " + shape_text(examples));
   }
+  if (!options.heads.empty()) return check_heads(options, *model, contract);
+  if (has_several_targets(contract)) return {};  // counts
   if (output.size() == 1 && output[0] == outputs) return {};
   if (contract.target.is_number) {
     return wrong(options.model_file + " gives " + shape_text(output) + " numbers, and the target of " + contract.name +
@@ -83,7 +128,7 @@ Status choose_model(const DemoOptions& options, DemoData& data) {
     }
     const ModelKind kind = options.model.value_or(shape.size() == 3 ? ModelKind::cnn : ModelKind::mlp);
     data.model_name = to_string(kind);
-    Result<Bytes> made = make_model(kind, shape, outputs_of(contract.target), options.seed);
+    Result<Bytes> made = make_model(kind, shape, outputs_of(contract), options.seed);
     if (!made) return made.error().with_context("model " + data.model_name + " does not fit " + contract.name);
     data.model = std::move(*made);
   }
@@ -107,7 +152,6 @@ double majority_accuracy(const std::vector<std::vector<uint32_t>>& shards, const
 Status take_over(const ShardFolder& folder, DemoData& data) {
   data.contract = folder.contract;
   data.notes = folder.notes;
-  COT_TRY(check_one_target(data.contract, "the demo"));
   COT_TRY(check_inputs(data.contract));
   if (!folder.held_out) {
     return wrong(folder.source + " has nothing held out to judge the model by; share it out with --held-out 0.2");
@@ -118,10 +162,11 @@ Status take_over(const ShardFolder& folder, DemoData& data) {
   }
   data.devices = static_cast<uint32_t>(folder.devices.size());
   data.held_out_examples = folder.held_out->examples;
+  const bool has_no_class = data.contract.target.is_number || has_several_targets(data.contract);
   for (const ShardRecord& record : folder.devices) {
     data.training_examples += record.examples;
     const auto examples = static_cast<uint32_t>(std::min<uint64_t>(record.examples, UINT32_MAX));
-    data.label_counts.push_back(data.contract.target.is_number ? std::vector<uint32_t>{examples} : record.classes);
+    data.label_counts.push_back(has_no_class ? std::vector<uint32_t>{examples} : record.classes);
   }
   data.majority_accuracy = majority_accuracy(data.label_counts, folder.held_out->classes);
   return {};
@@ -134,8 +179,9 @@ Result<Bytes> read_shard(const ShardFolder& folder, const ShardRecord& record) {
   const Result<DatasetSource> source = DatasetSource::load(file);
   if (!source) return source.error().with_context(path);
   const DatasetHeader& header = source->header();
-  if (header.inputs == folder.contract.inputs && header.classes == folder.contract.target.classes.size() &&
-      header.examples == record.examples) {
+  const Result<uint64_t> cells = element_count(header.target.shape);
+  if (header.inputs == folder.contract.inputs && header.classes == classes_in_header(folder.contract) && cells &&
+      *cells == target_cells(folder.contract) && header.examples == record.examples) {
     return file;
   }
   return Error(ErrorCode::malformed, path + ": is not the shard that data.json and contract.json speak of");
@@ -177,9 +223,23 @@ Result<DemoData> from_source(const DemoOptions& options) {
 
 }  // namespace
 
+namespace {
+
+// A training compares each of several targets with an output of a model that has as many.
+Status check_several(const DemoOptions& options, const InputContract& contract) {
+  if (!has_several_targets(contract)) return {};
+  if (flips_labels(options.attack.kind)) COT_TRY(check_one_target(contract, "--attack " + to_string(options.attack)));
+  if (options.analytics || (!options.heads.empty() && !options.model_file.empty())) return {};
+  return check_one_target(contract,
+                          options.heads.empty() ? "a training without heads (--head)" : "a model that is built in");
+}
+
+}  // namespace
+
 Result<DemoData> prepare_data(const DemoOptions& options) {
   COT_ASSIGN(DemoData data, is_shard_folder(options.data) ? from_directory(options) : from_source(options));
-  if (data.contract.target.is_number) {
+  COT_TRY(check_several(options, data.contract));
+  if (data.contract.target.is_number && !has_several_targets(data.contract)) {
     COT_ASSIGN(data.mean_baseline, mean_baseline(data.contract.target, data.held_out));
   }
   COT_TRY(choose_model(options, data));
@@ -204,7 +264,7 @@ DemoOptions settled(const DemoOptions& options, const DemoData& data) {
   DemoOptions result = options;
   result.devices = data.devices;
   result.split = data.split;
-  result.target = data.contract.target.is_number ? TargetKind::values : TargetKind::labels;
+  result.target = target_of(data.contract);
   return result;
 }
 

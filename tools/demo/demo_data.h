@@ -39,8 +39,8 @@ struct DemoData {
 
 // `options.data` is a source, or a directory of `coterie data make`, which has its own devices and split. Errors, each
 // in one line: what federate, open_shards and make_model say; invalid_argument unless the examples have one input of
-// numbers each, for a model that does not fit them (with both shapes), and for options that the directory
-// has decided.
+// numbers each, for a model that does not fit them (with both shapes) or heads that do not fit their targets, for
+// several targets without heads, and for options that the directory has decided.
 Result<DemoData> prepare_data(const DemoOptions& options);
 
 // Makes a file of several models of the data's, where devices train so and it holds one: the first, and others that
@@ -50,7 +50,7 @@ Status add_clusters(const TrainingSettings& training, uint64_t seed, DemoData& d
 // How many values the data's model has, and how many of them travel where devices train so.
 Result<ModelValues> model_values(const DemoData& data, const TrainingSettings& training);
 
-// The options with what the data have decided: devices, split, and whether the targets are numbers.
+// The options with what the data have decided: devices, split, and whether the targets, or some of them, are numbers.
 DemoOptions settled(const DemoOptions& options, const DemoData& data);
 
 // Gives each device its data.cotf, and writes held-out.cotf. Looks up now and then whether it was interrupted.

@@ -31,6 +31,8 @@ TrainingSettings DemoOptions::judged_by() const {
   const bool has_labels = target == TargetKind::labels;
   TrainingSettings training;
   training.loss = loss.value_or(has_labels ? Loss::softmax_cross_entropy : Loss::mean_squared_error);
+  if (!heads.empty()) training.loss = heads[0].loss;
+  training.heads = heads;
   training.target = target;
   training.ignore_label = ignore_label;
   return training;

@@ -32,6 +32,7 @@ struct DemoOptions {
   DataSplit split{SplitKind::dirichlet, 0.3};
   bool split_given = false;
   std::optional<Loss> loss;                      // by the data unless given
+  std::vector<TrainingHead> heads = {};          // outputs with a loss each, in place of `loss`
   std::optional<int32_t> ignore_label = {};      // what has it is counted nowhere
   TargetKind target = TargetKind::labels;        // as the data say
   double fraction = 0.5;                         // of the devices that train in a round

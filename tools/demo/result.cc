@@ -5,8 +5,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/train_options.h"
 #include "fl_server/json/watch_json.h"
+#include "tools/cli/head_report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/terminal.h"
 #include "tools/demo/chart_page.h"
 #include "tools/demo/compression_option.h"
 #include "tools/demo/width_scores.h"
@@ -28,8 +32,6 @@ double best_accuracy(const DemoResult& result) {
   return best;
 }
 
-bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
-
 std::optional<double> best_r2(const DemoResult& result) {
   std::optional<double> best = result.after.r2;
   for (const RoundReport& round : done_rounds(result)) {
@@ -41,22 +43,33 @@ std::optional<double> best_r2(const DemoResult& result) {
 // How good the model is, as a summary has it.
 nlohmann::ordered_json scores_json(const DemoResult& result) {
   const auto number = [](std::optional<double> value) { return value ? nlohmann::ordered_json(*value) : nullptr; };
+  const bool has_heads = !result.after.heads.empty();  // of several targets nobody guesses one
   if (!is_of_numbers(result)) {
-    return {{"accuracy", result.after.accuracy},
-            {"loss", result.after.loss_mean},
-            {"accuracy_before", result.before.accuracy},
-            {"accuracy_best", best_accuracy(result)},
-            {"accuracy_majority", result.majority_accuracy}};
+    nlohmann::ordered_json json = {{"accuracy", result.after.accuracy},
+                                   {"loss", result.after.loss_mean},
+                                   {"accuracy_before", result.before.accuracy},
+                                   {"accuracy_best", best_accuracy(result)}};
+    if (!has_heads || result.majority_accuracy > 0) json["accuracy_majority"] = result.majority_accuracy;
+    return json;
   }
+  nlohmann::ordered_json json = {{"mae", number(result.after.mae)},       {"r2", number(result.after.r2)},
+                                 {"loss", result.after.loss_mean},        {"mae_before", number(result.before.mae)},
+                                 {"r2_before", number(result.before.r2)}, {"r2_best", number(best_r2(result))}};
+  if (has_heads && !result.mean_baseline) return json;
   const MeanBaseline mean = result.mean_baseline.value_or(MeanBaseline{});
-  return {{"mae", number(result.after.mae)},
-          {"r2", number(result.after.r2)},
-          {"loss", result.after.loss_mean},
-          {"mae_before", number(result.before.mae)},
-          {"r2_before", number(result.before.r2)},
-          {"r2_best", number(best_r2(result))},
-          {"mae_mean", mean.mae},
-          {"r2_mean", number(mean.r2)}};
+  json["mae_mean"] = mean.mae;
+  json["r2_mean"] = number(mean.r2);
+  return json;
+}
+
+// As `coterie model evaluate` takes them.
+std::string head_words(const DemoResult& result) {
+  std::string words;
+  for (const TrainingHead& head : result.options.heads) {
+    words += " --head " + shell_word(head.output + ":" + std::string(to_string(head.loss)) + ":" +
+                                     shortest(static_cast<double>(head.weight)));
+  }
+  return words;
 }
 
 // "accuracy 91.3 %", or "mean absolute error 2.75, R2 0.812".
@@ -114,6 +127,12 @@ nlohmann::json phases_json(const DemoPhases& phases) {
 }
 
 }  // namespace
+
+bool is_of_numbers(const DemoResult& result) {
+  const TrainingSettings judged = result.options.judged_by();
+  return judged.target == TargetKind::values &&
+         (judged.heads.empty() || is_distance(loss_of_own_output(loss_of(judged))));
+}
 
 double DemoPhases::network() const { return std::max(0.0, rounds - training - finalizing); }
 
@@ -187,6 +206,7 @@ std::string summary_json(const DemoResult& result, int indent) {
       {"updates_selected", sum_of(result.attempts, &RoundReport::selected)},
   };
   json.update(scores_json(result));
+  if (!result.after.heads.empty()) json["heads"] = heads_json(result.after.heads);
   add_width_scores(json, result);
   const nlohmann::ordered_json rest = {
       {"seconds", rounded(result.phases.total())},
@@ -272,7 +292,7 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
                      (has_numbers ? score_text(result.before, true, plain) : format_percent(result.before.accuracy)) +
                      " before training)\n  on " + counted(result.held_out_examples, "example") +
                      " that no device has seen\n";
-  text += width_lines(result);
+  text += heads_text(result.after.heads) + width_lines(result);
   if (const auto& personal = result.options.personal; personal && !note_of(*personal).empty()) {
     text += "  (" + std::string(note_of(*personal)) + ")\n";
   }
@@ -305,10 +325,16 @@ std::string summary_text(const DemoResult& result, const Terminal& terminal) {
   const auto next = [&](const std::string& command, const std::string& what) {
     text += "  " + terminal.bold(command) + "\n" + terminal.dim("      " + what) + "\n";
   };
-  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
+  next(program + " model evaluate " + shell_word(dir + "/model.cotf") + " --data " +
+           shell_word(dir + "/held-out.cotf") + head_words(result),
        "judge the model again, without a server");
+  const bool has_heads = !result.options.heads.empty();
   const std::string data = result.options.data == "digits" ? "" : " --data " + shell_word(result.options.data);
-  if (data.empty() || result.options.data.find(':') != std::string::npos) {
+  if (has_heads) {
+    next(
+        program + " model predict " + shell_word(dir + "/model.cotf") + " --data " + shell_word(dir + "/held-out.cotf"),
+        "what each output says of the examples");
+  } else if (data.empty() || result.options.data.find(':') != std::string::npos) {
     next(program + " demo" + data + " --split dirichlet:0.1 --strategy fedadam",
          "devices that differ more, and a server that takes adaptive steps");
   } else {
@@ -341,6 +367,7 @@ ChartData chart_of(const DemoResult& result) {
                             round.evaluation_loss, round.train_loss});
   }
   chart.label_counts = result.label_counts;
+  if (!result.options.heads.empty() && result.class_names.empty()) chart.class_names = {"examples"};
   if (!are_numbers(result.class_names)) chart.class_names = result.class_names;
   chart.rounds_trained = result.rounds_trained;
   return chart;

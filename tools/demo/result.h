@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "tools/admin/round_report.h"
-#include "tools/cli/terminal.h"
 #include "tools/demo/chart.h"
 #include "tools/demo/mean_baseline.h"
 #include "tools/demo/options.h"
 #include "tools/model/evaluate.h"
 
 namespace coterie {
+
+struct Terminal;
 
 // Where the time went, in seconds. Training: of each round, the mean over its devices of the time each spent
 // training (they train at the same time). Finalizing: the server, from partial sums to the next, evaluated
@@ -74,6 +75,9 @@ struct DemoResult {
   bool has_ledger = false;                        // ledger.json is in the folder
   std::optional<double> accuracy_without_attack;  // of the same run in which nobody lied, where some do
 };
+
+// Whether the model's own output gives numbers, which have a mean absolute error and no accuracy.
+bool is_of_numbers(const DemoResult& result);
 
 // The attempts that became a model.
 std::vector<RoundReport> done_rounds(const DemoResult& result);

@@ -19,14 +19,16 @@ Result<ModelScore> evaluate(const Model& model, DatasetSource& examples, const L
   COT_ASSIGN(Evaluator evaluator, Evaluator::create(model, loss, kBatch));
   ValueMetrics values;
   OutputSink sink;
-  if (is_distance(loss)) {
+  const bool has_distance = is_distance(loss_of_own_output(loss));
+  if (has_distance) {
     sink = [&values](std::span<const float> outputs, std::span<const float> targets) {
       for (size_t i = 0; i < targets.size(); ++i) values.add(outputs[i], targets[i]);
     };
   }
   ModelScore score;
   COT_ASSIGN(static_cast<Evaluation&>(score), evaluator.run(model.parameters(), examples, sink));
-  if (!is_distance(loss)) return score;
+  score.heads = evaluator.heads();
+  if (!has_distance) return score;
   score.mae = values.mean_absolute_error() * static_cast<double>(examples.header().target.scale);
   score.r2 = values.r2();
   return score;

@@ -8,16 +8,20 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "proto/messages/plan.h"
 
 namespace coterie {
 
-// With what there is of a target that is a number (device_sdk/runtime/metrics.h), mae in its own unit.
+// With what there is of a target that is a number (device_sdk/runtime/metrics.h), mae in its own unit, and with heads
+// each of them.
 struct ModelScore : Evaluation {
   std::optional<double> mae = {}, r2 = {};
+  std::vector<HeadResult> heads = {};
 };
 
-// `loss` and accuracy, or with numbers `loss`, mean absolute error and R2. A file with the models of clusters is judged
+// `loss` and accuracy, or with numbers `loss`, mean absolute error and R2; with heads these of the model's own output,
+// and what each head has come to. A file with the models of clusters is judged
 // by that which loses least. Errors: what is wrong with either file, or that they do not fit each other.
 Result<ModelScore> evaluate(Bytes model_file, Bytes dataset_file, const LossSettings& loss = {});
 

@@ -6,6 +6,7 @@
 #include "device_sdk/runtime/model.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/json_reader.h"
+#include "model_io/contract_targets.h"
 #include "scheduler/job/aggregation_rules.h"
 #include "scheduler/job/buffered_rules.h"
 #include "scheduler/job/compression_rules.h"
@@ -148,7 +149,9 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   COT_TRY(check_checkpoint(job, options));
   COT_TRY(check_held_out(options, ranks));
   COT_TRY(check_mean(options));
-  COT_ASSIGN(inputs.data, prepare_data(options.demo));
+  DemoOptions demo = options.demo;
+  demo.heads = job.training.heads;
+  COT_ASSIGN(inputs.data, prepare_data(demo));
   COT_TRY(add_clusters(job.training, options.demo.seed, inputs.data));
   if (options.held_out_share > 0 && inputs.data.devices < options.devices) {
     return Error(ErrorCode::invalid_argument, "--held-out-share judges each device by its own examples, and of " +
@@ -162,6 +165,9 @@ Result<SimulationInputs> prepare_simulation(const SimulateOptions& options, cons
   }
   if (const Problems small = compression_problems(job, values.step_count()); !small.empty()) {
     return Error(ErrorCode::invalid_argument, options.job_file + ": " + listed(small));
+  }
+  if (flips_labels(options.attack.kind)) {
+    COT_TRY(check_one_target(inputs.data.contract, "--attack " + to_string(options.attack)));
   }
   if (flips_labels(options.attack.kind) && inputs.data.contract.target.classes.empty()) {
     return Error(ErrorCode::invalid_argument, "--attack " + to_string(options.attack) + " needs data with classes");

@@ -53,6 +53,7 @@ DemoOptions demo_options(const SimulateOptions& options, const SimulationInputs&
   demo.local_epochs = job.training.local_epochs;
   demo.batch_size = job.training.batch_size;
   demo.loss = job.training.loss;
+  demo.heads = job.training.heads;
   demo.personal = job.training.personal;
   demo.widths = job.training.widths;
   demo.watch = job.training.watch;

@@ -7,6 +7,7 @@
 
 #include "fl_server/json/watch_json.h"
 #include "scheduler/selection/selection_registry.h"
+#include "tools/cli/head_report.h"
 #include "tools/cli/table.h"
 #include "tools/demo/personal_option.h"
 #include "tools/demo/result.h"
@@ -17,8 +18,6 @@
 
 namespace coterie {
 namespace {
-
-bool is_of_numbers(const DemoResult& result) { return result.options.target == TargetKind::values; }
 
 template <typename T>
 nlohmann::ordered_json or_null(std::optional<T> value) {
@@ -36,6 +35,7 @@ void add_scores(nlohmann::ordered_json& json, const DemoResult& result) {
     json["accuracy"] = result.after.accuracy;
   }
   json["loss"] = result.after.loss_mean;
+  if (!result.after.heads.empty()) json["heads"] = heads_json(result.after.heads);
 }
 
 nlohmann::ordered_json own_json(const OwnScore& score, bool has_numbers) {
@@ -179,9 +179,10 @@ std::string told(const DemoResult& result, const SimulationStory& tally, double 
   const std::string mean =
       mean_of_last > 1 ? "  (of the mean of the last " + counted(mean_of_last, "model") + ")\n" : std::string();
   return "\nHeld-out " + score_text(result.after, result) + " (" + score_text(result.before, result) +
-         " before training)\n" + mean + width_lines(result) + note_line(result) + own_lines(tally.own, result) +
-         "  drawn " + format_count(tally.drawn) + ": counted " + format_count(tally.counted) + ", lost " +
-         format_count(tally.lost) + rest_of(tally) + "\n  " + format_seconds(seconds) + ", " +
+         " before training)\n" + mean + heads_text(result.after.heads) + width_lines(result) + note_line(result) +
+         own_lines(tally.own, result) + "  drawn " + format_count(tally.drawn) + ": counted " +
+         format_count(tally.counted) + ", lost " + format_count(tally.lost) + rest_of(tally) + "\n  " +
+         format_seconds(seconds) + ", " +
          format_fixed(static_cast<double>(tally.counted) / std::max(seconds, 1e-9), 1) + " clients a second; " +
          format_seconds(tally.virtual_seconds) + " of virtual time\n  model " + result.model_digest + "\n\nIn " +
          result.run_dir + "\n  model.cotf chart.svg chart.html metrics.csv held-out.cotf summary.json\n";

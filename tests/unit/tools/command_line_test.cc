@@ -251,6 +251,10 @@ TEST(CommandLine, TakesHeads) {
                   .runs);
   EXPECT_EQ(invocation.train.training.loss.heads[1], (TrainingHead{"b", Loss::l1, 0.5f}));
   EXPECT_THAT(error_of({"model", "train", "net.cotf", "--data", "digits", "--head", "b:l1:0"}), HasSubstr("above 0"));
+  ASSERT_TRUE(parse_command_line({"demo", "--head", "a:huber", "--head", "b:l1:0.5"}, invocation).runs);
+  ASSERT_EQ(invocation.demo.heads.size(), 2u);
+  EXPECT_EQ(invocation.demo.judged_by().loss, Loss::huber);
+  EXPECT_THAT(error_of({"demo", "--head", "a:l1", "--loss", "l1"}), HasSubstr("--loss"));
   EXPECT_THAT(error_of({"model", "evaluate", "net.cotf", "--data", "digits", "--head", "b:l1", "--loss", "l1"}),
               HasSubstr("--loss"));
 }

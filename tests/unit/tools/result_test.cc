@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "tools/cli/terminal.h"
+
 namespace coterie {
 namespace {
 
@@ -68,6 +70,24 @@ TEST(DemoResult, IsOneObjectOnOneLineWithTheKeysThatScriptsDependOn) {
   EXPECT_THAT(keys,
               IsSupersetOf({"rounds", "devices", "updates_accepted", "updates_selected", "accuracy", "loss", "seconds",
                             "model_path", "run_dir", "seed", "schema", "phases", "metrics_path", "chart_path"}));
+}
+
+// The first is of classes beside numbers: what is told of the model as a whole is its accuracy.
+TEST(DemoResult, TellsWhatEachHeadHasComeTo) {
+  DemoResult result = sample();
+  result.options.target = TargetKind::values;
+  result.options.heads = {{"class", Loss::softmax_cross_entropy, 1}, {"a ge", Loss::l1, 0.5f}};
+  result.after.heads = {{.output = "class", .rows = 359, .measure = HeadMeasure::accuracy, .value = 0.975},
+                        {.output = "a ge", .loss = Loss::l1, .weight = 0.5f, .rows = 359, .loss_mean = 2}};
+  const nlohmann::json summary = summary_of(result);
+  EXPECT_EQ(summary["accuracy"], 0.975);
+  EXPECT_FALSE(summary.contains("accuracy_majority"));
+  EXPECT_EQ(summary["heads"][1]["loss"], 2.0);
+  const std::string text = summary_text(result, Terminal());
+  EXPECT_THAT(text, AllOf(HasSubstr("accuracy 97.5 %"), HasSubstr("HEAD"),
+                          HasSubstr("--head class:softmax_cross_entropy:1 --head 'a ge:l1:0.5'")));
+  result.options.heads.erase(result.options.heads.begin());
+  EXPECT_TRUE(summary_of(result).contains("mae"));
 }
 
 TEST(DemoResult, CountsRoundsThatAreDoneAndEveryAttemptsSelection) {
