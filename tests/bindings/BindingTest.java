@@ -4,12 +4,14 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
+import java.util.List;
 import org.coterie.Client;
 import org.coterie.Conditions;
 import org.coterie.CoterieException;
 import org.coterie.Dataset;
 import org.coterie.Evaluation;
 import org.coterie.Examples;
+import org.coterie.Head;
 import org.coterie.Hold;
 import org.coterie.Identity;
 import org.coterie.KeyAlgorithm;
@@ -219,6 +221,50 @@ public final class BindingTest {
       new Trainer(model, options, images).close();
       options.epochs = -1;
       check(thrownBy(() -> new Trainer(model, options, images)) instanceof IllegalArgumentException, "epochs");
+    }
+  }
+
+  private static void heads() {
+    try (Model model = Model.open(samples + "/heads.cotf")) {
+      String classes = model.output(0).name, shade = model.output(1).name;
+      check(classes.equals(model.output().name) && model.output(1).elements == 1, "outputs");
+      fails("not_found", "output 2 of 2", () -> model.output(2));
+      TrainOptions options = new TrainOptions();
+      options.targetsAreValues = true;
+      options.batchSize = 4;
+      options.epochs = 60;
+      options.optimizer = "adam";
+      options.learningRate = 0.02f;
+      options.heads.add(classes + ":softmax_cross_entropy");
+      options.heads.add(shade + ":mean_squared_error:0.25");
+      Dataset.Reader reader =
+          (index, to) -> {
+            int bright = (int) index % 3; // of three blocks of pixels: the class, and behind it the shade
+            Arrays.fill(to.floats(0), 0);
+            Arrays.fill(to.floats(0), 5 * bright, 5 * bright + 5, 1);
+            to.targets()[0] = bright;
+            to.targets()[1] = 0.5f * bright;
+          };
+      try (Dataset data = Dataset.of(12, reader); Trainer trainer = new Trainer(model, options, data)) {
+        trainer.run(1000);
+        List<Head> seen = trainer.heads();
+        check(seen.size() == 2 && seen.get(0).output.equals(classes) && seen.get(1).output.equals(shade), "whose");
+        check(seen.get(1).loss.equals("mean_squared_error") && seen.get(1).weight == 0.25, "what is lowered");
+        double sum = seen.get(0).lossMean + 0.25 * seen.get(1).lossMean;
+        check(Math.abs(sum - trainer.progress().lossMean) < 1e-3, "the sum " + sum);
+        try (Model trained = trainer.model()) {
+          List<Head> judged = trained.evaluateHeads(data, options);
+          check(judged.size() == 2 && judged.get(0).rows == 12, "rows");
+          check(judged.get(0).measure.equals("accuracy") && judged.get(0).value == 1, "accuracy " + judged.get(0).value);
+          check(judged.get(1).measure.equals("mae") && judged.get(1).value < 0.2, "mae " + judged.get(1).value);
+          fails("invalid_argument", "heads", () -> trained.evaluateHeads(data, new TrainOptions()));
+        }
+        options.heads.set(1, "none:l1");
+        fails("invalid_argument", "no output none", () -> new Trainer(model, options, data));
+      }
+    }
+    try (Model model = mlp(); Dataset images = images(); Trainer trainer = new Trainer(model, options(), images)) {
+      check(trainer.heads().isEmpty(), "no heads");
     }
   }
 
@@ -459,6 +505,7 @@ public final class BindingTest {
     training(directory);
     fineTuning(directory);
     badOptions();
+    heads();
     readers();
     pushed();
     clients(directory);

@@ -10,8 +10,8 @@ import zipfile
 
 NEEDED = {"AndroidManifest.xml", "R.txt", "classes.jar", "proguard.txt"}
 ELF_MACHINES = {"x86_64": 62, "arm64-v8a": 183}
-CLASSES = {"Client", "CoterieException", "Dataset", "Evaluation", "Example", "Examples", "Identity", "KeyAlgorithm", "Model",
-           "ModelInfo", "Native", "Policy", "Progress", "Refusal", "SecurityLevel", "Tensor", "TrainOptions", "TrainProgress", "Trainer", "Transport"}
+CLASSES = {"Client", "CoterieException", "Dataset", "Evaluation", "Example", "Examples", "Head", "Identity", "KeyAlgorithm", "Model",
+           "ModelInfo", "Native", "Policy", "Progress", "Refusal", "SecurityLevel", "Tensor", "TrainMemory", "TrainOptions", "TrainProgress", "Trainer", "Transport"}
 
 
 def exported(nm, library):

@@ -1,7 +1,7 @@
 /** The Java classes as Kotlin likes them: options as a block, steps as a sequence, lambdas as data sets. */
 package org.coterie
 
-/** `Trainer(model, data) { optimizer = "adam"; epochs = 3 }` */
+/** `Trainer(model, data) { optimizer = "adam"; epochs = 3 }`; of several outputs, `heads += "age:l1:0.5"` for each */
 fun Trainer(model: Model, data: Dataset, options: TrainOptions.() -> Unit = {}): Trainer =
     Trainer(model, TrainOptions().apply(options), data)
 

@@ -86,7 +86,7 @@ char** binding_texts(JNIEnv* env, jobjectArray array, size_t* count) {
   return texts;
 }
 
-enum { kTexts = 10, kFloats = 11, kIntegers = 12, kLists = 4 }; /* as TrainOptions.java has them */
+enum { kTexts = 10, kFloats = 11, kIntegers = 12, kLists = 5 }; /* as TrainOptions.java has them */
 
 /* The numbers, which have no memory of their own. */
 static void read_numbers(JNIEnv* env, coterie_train_options* c, jfloatArray floats, jlongArray integers) {
@@ -159,6 +159,7 @@ int binding_read_options(JNIEnv* env, binding_options* options, jobjectArray fla
   c->train_only = (const char* const*)options->lists[1], c->train_only_count = counts[1];
   c->channels = (const char* const*)options->lists[2], c->channel_count = counts[2];
   c->groups = (const char* const*)options->lists[3], c->group_count = counts[3];
+  c->heads = (const char* const*)options->lists[4], c->head_count = counts[4];
   if (!(*env)->ExceptionCheck(env)) read_weights(env, options, part(env, flat, 3 + kLists));
   if (!(*env)->ExceptionCheck(env)) read_key(env, options, part(env, flat, 4 + kLists));
   return (*env)->ExceptionCheck(env) ? -1 : 0;

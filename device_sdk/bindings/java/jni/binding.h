@@ -53,7 +53,7 @@ int binding_check(JNIEnv* env, binding_dataset* dataset, coterie_status status, 
 typedef struct binding_options {
   coterie_train_options c;
   char* texts[10];
-  char** lists[4]; /* freeze, train_only, channels, groups */
+  char** lists[5]; /* freeze, train_only, channels, groups, heads */
   jfloat* class_weights;
   jbyte* checkpoint_key;
 } binding_options;

@@ -69,7 +69,7 @@ NATIVE(jobject, modelInfo)(JNIEnv* env, jclass type, jlong handle) {
                      (jdouble)info.flops);
 }
 
-/* `kind` 0: input `index`; 1: parameter `index`; 2: the output. */
+/* `kind` 0: input `index`; 1: parameter `index`; 2: output `index`. */
 NATIVE(jobject, modelTensor)(JNIEnv* env, jclass type, jlong handle, jint kind, jint index) {
   (void)type;
   coterie_tensor tensor = {.struct_size = sizeof tensor};
@@ -77,7 +77,7 @@ NATIVE(jobject, modelTensor)(JNIEnv* env, jclass type, jlong handle, jint kind, 
   const size_t i = (size_t)(uint32_t)index;
   const coterie_status status = kind == 0   ? coterie_model_input(model, i, &tensor)
                                 : kind == 1 ? coterie_model_parameter(model, i, &tensor)
-                                            : coterie_model_output(model, &tensor);
+                                            : coterie_model_output_at(model, i, &tensor);
   if (!check_model(env, handle, status)) return NULL;
   const jbyteArray name = binding_utf8(env, tensor.name);
   const jlongArray shape = name == NULL ? NULL : (*env)->NewLongArray(env, (jsize)tensor.rank);
@@ -178,6 +178,53 @@ NATIVE(jobject, modelEvaluate)
   if (status != COTERIE_OK) return NULL;
   return binding_new(env, "org/coterie/Evaluation", "(JDD)V", (jlong)result.examples, result.loss_mean,
                      result.accuracy);
+}
+
+static jobject head_of(JNIEnv* env, const coterie_head* head) {
+  const jbyteArray output = binding_utf8(env, head->output);
+  const jbyteArray loss = output == NULL ? NULL : binding_utf8(env, head->loss);
+  const jbyteArray measure = loss == NULL ? NULL : binding_utf8(env, head->measure);
+  if (measure == NULL) return NULL;
+  return binding_new(env, "org/coterie/Head", "([B[BDJD[BD)V", output, loss, head->weight, (jlong)head->rows,
+                     head->loss_mean, measure, head->value);
+}
+
+static jobjectArray heads_of(JNIEnv* env, const coterie_head* heads, size_t count) {
+  const jclass type = (*env)->FindClass(env, "org/coterie/Head");
+  const jobjectArray all = type == NULL ? NULL : (*env)->NewObjectArray(env, (jsize)count, type, NULL);
+  for (size_t i = 0; all != NULL && i < count; ++i) {
+    if ((*env)->PushLocalFrame(env, 8) != 0) return NULL;
+    const jobject head = (*env)->PopLocalFrame(env, head_of(env, &heads[i]));
+    if (head == NULL) return NULL;
+    (*env)->SetObjectArrayElement(env, all, (jsize)i, head);
+    (*env)->DeleteLocalRef(env, head);
+  }
+  return all;
+}
+
+NATIVE(jobjectArray, modelEvaluateHeads)
+(JNIEnv* env, jclass type, jlong handle, jlong data, jobjectArray flat) {
+  (void)type;
+  binding_options options;
+  binding_dataset* dataset = dataset_of(data);
+  jobjectArray evaluated = NULL;
+  if (binding_read_options(env, &options, flat) == 0) {
+    const size_t count = options.c.head_count;
+    coterie_head* heads = calloc(count + 1, sizeof *heads);
+    for (size_t i = 0; heads != NULL && i < count; ++i) heads[i].struct_size = sizeof *heads;
+    if (heads == NULL) {
+      binding_throw(env, COTERIE_INTERNAL, "out of memory");
+    } else {
+      const coterie_status status = coterie_model_evaluate_heads(model_of(handle), dataset == NULL ? NULL : &dataset->c,
+                                                                 &options.c, heads, count, NULL);
+      if (binding_check(env, dataset, status, coterie_model_last_error(model_of(handle)))) {
+        evaluated = heads_of(env, heads, count);
+      }
+    }
+    free(heads);
+  }
+  binding_free_options(&options);
+  return evaluated;
 }
 
 NATIVE(jdoubleArray, modelMeasure)
@@ -301,6 +348,13 @@ NATIVE(jobject, trainerProgress)(JNIEnv* env, jclass type, jlong handle) {
   coterie_train_progress progress = {.struct_size = sizeof progress};
   if (!check_trainer(env, handle, coterie_trainer_progress(c_of(handle), &progress))) return NULL;
   return progress_of(env, &progress);
+}
+
+NATIVE(jobject, trainerHead)(JNIEnv* env, jclass type, jlong handle, jint index) {
+  (void)type;
+  coterie_head head = {.struct_size = sizeof head};
+  if (!check_trainer(env, handle, coterie_trainer_head(c_of(handle), (size_t)(uint32_t)index, &head))) return NULL;
+  return head_of(env, &head);
 }
 
 NATIVE(jobject, trainerMemory)(JNIEnv* env, jclass type, jlong handle) {

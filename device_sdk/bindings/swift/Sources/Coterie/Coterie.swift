@@ -57,6 +57,8 @@ public struct TrainOptions {
     public var trainOnly: [String] = []
     public var channels: [String] = []
     public var groups: [String] = []
+    /// Outputs with a loss each: "age:mean_squared_error:0.5". A target has theirs one behind the other.
+    public var heads: [String] = []
     public var lora: String?
     public var storage: String?
     public var lossScale: String?
@@ -106,6 +108,7 @@ public struct TrainOptions {
         c.train_only_count = trainOnly.count
         c.channel_count = channels.count
         c.group_count = groups.count
+        c.head_count = heads.count
         c.train_last = trainLast
         c.threads = threads
         c.checkpoint_key_size = checkpointKey.count
@@ -114,12 +117,15 @@ public struct TrainOptions {
                 try withText(schedule) { schedule in
                     try withTexts(freeze) { freeze in
                         try withTexts(trainOnly) { trainOnly in
-                            c.loss = loss
-                            c.optimizer = optimizer
-                            c.schedule = schedule
-                            c.freeze = freeze
-                            c.train_only = trainOnly
-                            return try withFineTuning(c, body)
+                            try withTexts(heads) { heads in
+                                c.loss = loss
+                                c.optimizer = optimizer
+                                c.schedule = schedule
+                                c.freeze = freeze
+                                c.train_only = trainOnly
+                                c.heads = heads
+                                return try withFineTuning(c, body)
+                            }
                         }
                     }
                 }
@@ -172,6 +178,36 @@ public struct Evaluation {
     public let examples: UInt64
     public let lossMean: Double
     public let accuracy: Double
+}
+
+/// What one of several heads (the option `heads`) has come to.
+public struct Head {
+    public let output: String
+    public let loss: String
+    public let weight: Double
+    /// Of the output that were compared.
+    public let rows: UInt64
+    /// Of those; not weighted.
+    public let lossMean: Double
+    /// "accuracy", in [0, 1]; "mae"; or "none".
+    public let measure: String
+    public let value: Double
+
+    init(_ c: coterie_head) {
+        output = String(cString: c.output)
+        loss = String(cString: c.loss)
+        weight = c.weight
+        rows = c.rows
+        lossMean = c.loss_mean
+        measure = String(cString: c.measure)
+        value = c.value
+    }
+
+    static func empty() -> coterie_head {
+        var c = coterie_head()
+        c.struct_size = MemoryLayout<coterie_head>.stride
+        return c
+    }
 }
 
 public struct TrainProgress {
@@ -258,6 +294,15 @@ public final class Model {
         let status = options.withC { coterie_model_evaluate(handle, &dataset.c, $0, &result) }
         try dataset.check(status, coterie_model_last_error(handle))
         return Evaluation(examples: result.examples, lossMean: result.loss_mean, accuracy: result.accuracy)
+    }
+
+    /// What each of the options' heads comes to, in their order.
+    public func evaluateHeads(_ dataset: Dataset, options: TrainOptions) throws -> [Head] {
+        var heads = [coterie_head](repeating: Head.empty(), count: options.heads.count)
+        let count = heads.count
+        let status = options.withC { coterie_model_evaluate_heads(handle, &dataset.c, $0, &heads, count, nil) }
+        try dataset.check(status, coterie_model_last_error(handle))
+        return heads.map { Head($0) }
     }
 
     /// Measures by their names, a value for each: "top-5" (or another number, one of them), "precision", "recall" and
@@ -351,6 +396,7 @@ public final class Dataset {
 public final class Trainer {
     private let handle: OpaquePointer
     private let dataset: Dataset
+    private let headCount: Int
 
     public init(model: Model, options: TrainOptions = TrainOptions(), dataset: Dataset) throws {
         var opened: OpaquePointer?
@@ -359,6 +405,7 @@ public final class Trainer {
         }
         handle = opened!
         self.dataset = dataset
+        headCount = options.heads.count
     }
 
     deinit {
@@ -372,6 +419,15 @@ public final class Trainer {
 
     public func progress() throws -> TrainProgress {
         try asked { coterie_trainer_progress(handle, $0) }
+    }
+
+    /// Of the training so far, in the options' order; the progress has their weighted sum, and the first one's accuracy.
+    public func heads() throws -> [Head] {
+        try (0..<headCount).map { index in
+            var c = Head.empty()
+            try dataset.check(coterie_trainer_head(handle, index, &c), coterie_trainer_last_error(handle))
+            return Head(c)
+        }
     }
 
     public func memory() throws -> TrainMemory {

@@ -1,5 +1,7 @@
 package org.coterie;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 
 /** A model: what is in it, what it says, how good it is. One thread at a time. */
@@ -29,7 +31,12 @@ public final class Model implements AutoCloseable {
   }
 
   public Tensor output() {
-    return Native.modelTensor(handle, OUTPUT, 0);
+    return output(0);
+  }
+
+  /** Of a model with several: 0 is its own, which predict() gives. */
+  public Tensor output(int index) {
+    return Native.modelTensor(handle, OUTPUT, index);
   }
 
   public Tensor parameter(int index) {
@@ -70,6 +77,11 @@ public final class Model implements AutoCloseable {
 
   public Evaluation evaluate(Dataset dataset, TrainOptions options) {
     return Native.modelEvaluate(handle, dataset.handle(), options.flat());
+  }
+
+  /** What each of the options' heads comes to, in their order. */
+  public List<Head> evaluateHeads(Dataset dataset, TrainOptions options) {
+    return Arrays.asList(Native.modelEvaluateHeads(handle, dataset.handle(), options.flat()));
   }
 
   /**

@@ -54,6 +54,7 @@ final class Native {
   static native void modelSet(long model, byte[] name, float[] values);
   static native void modelPredict(long model, Object[] inputs, int examples, float[] output);
   static native Evaluation modelEvaluate(long model, long dataset, Object[] options);
+  static native Head[] modelEvaluateHeads(long model, long dataset, Object[] options);
   static native double[] modelMeasure(long model, long dataset, Object[] options, byte[][] names);
   static native TrainMemory modelPlanTraining(long model, long examples, Object[] options);
   static native void modelReplaceHead(long model, byte[] layer, int classes, long seed);
@@ -64,6 +65,7 @@ final class Native {
   static native void trainerClose(long trainer);
   static native TrainProgress trainerStep(long trainer);
   static native TrainProgress trainerProgress(long trainer);
+  static native Head trainerHead(long trainer, int index);
   static native TrainMemory trainerMemory(long trainer);
   static native void trainerSaveCheckpoint(long trainer, byte[] path);
   static native void trainerRestoreCheckpoint(long trainer, byte[] path);

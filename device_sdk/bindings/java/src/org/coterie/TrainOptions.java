@@ -42,6 +42,8 @@ public final class TrainOptions {
   public final List<String> trainOnly = new ArrayList<>();
   public final List<String> channels = new ArrayList<>();
   public final List<String> groups = new ArrayList<>();
+  /** Outputs with a loss each: "age:mean_squared_error:0.5". A target has theirs one behind the other. */
+  public final List<String> heads = new ArrayList<>();
   public float[] classWeights = {};
   /** 32 bytes, or null. The caller's to wipe: they are copied when a trainer is opened. */
   public byte[] checkpointKey;
@@ -55,7 +57,7 @@ public final class TrainOptions {
     };
     return new Object[] {
       texts, floats(), integers(), Native.utf8(freeze), Native.utf8(trainOnly), Native.utf8(channels),
-      Native.utf8(groups), classWeights == null ? new float[0] : classWeights, checkpointKey
+      Native.utf8(groups), Native.utf8(heads), classWeights == null ? new float[0] : classWeights, checkpointKey
     };
   }
 

@@ -1,12 +1,16 @@
 package org.coterie;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 
 /** Trains a model on examples. One thread at a time; model and data set may be closed before it. */
 public final class Trainer implements AutoCloseable {
   private long handle;
+  private final int headCount;
 
   public Trainer(Model model, TrainOptions options, Dataset dataset) {
+    headCount = options.heads.size();
     handle = Native.trainerOpen(model.handle(), dataset.handle(), options.flat());
   }
 
@@ -23,6 +27,13 @@ public final class Trainer implements AutoCloseable {
 
   public TrainProgress progress() {
     return Native.trainerProgress(handle);
+  }
+
+  /** Of the training so far, in the options' order; the progress has their weighted sum, and the first one's accuracy. */
+  public List<Head> heads() {
+    List<Head> heads = new ArrayList<>();
+    for (int i = 0; i < headCount; ++i) heads.add(Native.trainerHead(handle, i));
+    return heads;
   }
 
   public TrainMemory memory() {
