@@ -25,61 +25,92 @@ struct Predictor::State {
     BufferId buffer;
     uint64_t elements;  // of one example
   };
-  std::vector<Output> outputs = {};  // those that are computed
+  std::vector<Output> outputs = {};  // those that are answered
 };
 
 struct Predictor::Settings {
+  std::vector<uint32_t> outputs;
   uint64_t arena_bytes_max = limits::kArenaBytesMax;
   uint32_t threads = 1;
   const ExternalParts* external = nullptr;
   Optimisation optimisation = Optimisation::rounding;
-  std::vector<uint32_t> further_outputs = {};
 };
 
 namespace {
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "prediction: " + what); }
 
-Status check_size(const std::string& what, uint64_t seen, uint64_t count, uint64_t an_example) {
-  if (seen / an_example == count && seen % an_example == 0) return {};
+bool has_size(uint64_t seen, uint64_t count, uint64_t an_example) {
+  return seen / an_example == count && seen % an_example == 0;
+}
+
+Error wrong_size(const std::string& what, uint64_t seen, uint64_t count, uint64_t an_example) {
   return bad(what + " has " + std::to_string(seen) + " values, not " + std::to_string(count) + " examples of " +
              std::to_string(an_example));
+}
+
+Status check_are_floats(const Model& model, std::span<const uint32_t> outputs) {
+  for (const uint32_t tensor : outputs) {
+    if (model.type(tensor) == DataType::float32) continue;
+    return bad("the model's output " + model.graph().tensors[tensor].name + " is not float32");
+  }
+  return {};
+}
+
+Status check_are_outputs(const Model& model, std::span<const uint32_t> outputs) {
+  COT_ASSIGN(const std::vector<uint32_t> known, graph_outputs(model.graph()));
+  if (outputs.empty()) return bad("no output is asked for");
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t tensor = outputs[i];
+    if (std::ranges::find(known, tensor) == known.end()) {
+      return bad("tensor " + std::to_string(tensor) + " is no output of the model");
+    }
+    if (std::ranges::find(outputs.first(i), tensor) != outputs.begin() + static_cast<ptrdiff_t>(i)) {
+      return bad("the output " + model.graph().tensors[tensor].name + " is asked for twice");
+    }
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max, uint32_t threads,
                                     const ExternalParts* external, Optimisation optimisation) {
-  return make(model, batch_size, {arena_bytes_max, threads, external, optimisation});
+  std::vector<uint32_t> own = {model.graph().output};
+  COT_TRY(check_are_floats(model, own));
+  return make(model, batch_size, {std::move(own), arena_bytes_max, threads, external, optimisation});
 }
 
 Result<Predictor> Predictor::create_of_all(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max,
                                            uint32_t threads) {
-  return make(
-      model, batch_size,
-      {.arena_bytes_max = arena_bytes_max, .threads = threads, .further_outputs = further_outputs(model.graph())});
+  COT_ASSIGN(std::vector<uint32_t> all, graph_outputs(model.graph()));
+  COT_TRY(check_are_floats(model, all));
+  return make(model, batch_size, {.outputs = std::move(all), .arena_bytes_max = arena_bytes_max, .threads = threads});
+}
+
+Result<Predictor> Predictor::create_of(const Model& model, std::span<const uint32_t> outputs, uint32_t batch_size,
+                                       uint64_t arena_bytes_max, uint32_t threads, Optimisation optimisation) {
+  COT_TRY(check_are_outputs(model, outputs));
+  return make(model, batch_size, {{outputs.begin(), outputs.end()}, arena_bytes_max, threads, nullptr, optimisation});
 }
 
 Result<Predictor> Predictor::make(const Model& model, uint32_t batch_size, Settings settings) {
   if (batch_size < 1) return bad("batch_size must be at least 1");
-  std::vector<uint32_t> tensors = {model.graph().output};
-  tensors.insert(tensors.end(), settings.further_outputs.begin(), settings.further_outputs.end());
-  for (const uint32_t tensor : tensors) {
-    if (model.type(tensor) == DataType::float32) continue;
-    return bad("the model's output " + model.graph().tensors[tensor].name + " is not float32");
-  }
+  std::vector<uint32_t> further = settings.outputs;
+  std::erase(further, model.graph().output);
   COT_ASSIGN(CompiledModel compiled, compile(model, {.purpose = Purpose::predict,
-                                                     .further_outputs = settings.further_outputs,
+                                                     .further_outputs = further,
                                                      .batch_size = batch_size,
                                                      .arena_bytes_max = settings.arena_bytes_max,
                                                      .optimisation = settings.optimisation,
                                                      .external = settings.external,
                                                      .threads = settings.threads}));
   std::vector<State::Output> outputs;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    outputs.push_back({model.graph().tensors[tensors[i]].name,
-                       i == 0 ? compiled.output : compiled.further_outputs[i - 1],
-                       elements(at_batch(model.shape(tensors[i]), 1))});
+  for (const uint32_t tensor : settings.outputs) {
+    const auto place = static_cast<size_t>(std::ranges::find(further, tensor) - further.begin());
+    outputs.push_back({model.graph().tensors[tensor].name,
+                       place == further.size() ? compiled.output : compiled.further_outputs[place],
+                       elements(at_batch(model.shape(tensor), 1))});
   }
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(settings.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, settings.arena_bytes_max));
@@ -114,14 +145,17 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
     return bad(std::to_string(inputs.size()) + " inputs, the model has " + std::to_string(code.inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    COT_TRY(check_size("input " + std::to_string(i), inputs[i].size(), count, elements(s.model.input_shape(i))));
+    const uint64_t size = elements(s.model.input_shape(i));
+    if (has_size(inputs[i].size(), count, size)) continue;
+    return wrong_size("input " + std::to_string(i), inputs[i].size(), count, size);
   }
   if (outputs.size() != s.outputs.size()) {
     return bad(std::to_string(outputs.size()) + " outputs, computed are " + std::to_string(s.outputs.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string what = outputs.size() == 1 ? "the output" : "output " + s.outputs[i].name;
-    COT_TRY(check_size(what, outputs[i].size(), count, s.outputs[i].elements));
+    if (has_size(outputs[i].size(), count, s.outputs[i].elements)) continue;
+    return wrong_size(outputs.size() == 1 ? "the output" : "output " + s.outputs[i].name, outputs[i].size(), count,
+                      s.outputs[i].elements);
   }
   const char* fault = nullptr;
   const StepContext context{.kernels = kernels::kernels(), .fault = &fault, .pool = s.pool.get()};

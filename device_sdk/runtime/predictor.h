@@ -26,9 +26,15 @@ class Predictor {
                                   uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1,
                                   const ExternalParts* external = nullptr,
                                   Optimisation optimisation = Optimisation::rounding);
-  // One that computes all of the model's outputs (model_outputs.h).
+  // One that computes all of the model's outputs (model_outputs.h). Errors: likewise.
   static Result<Predictor> create_of_all(const Model& model, uint32_t batch_size,
                                          uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1);
+  // One that answers these outputs (tensors of graph_outputs), each once, in this order; an int32 one as the same bytes
+  // seen as float. The model's own is computed in any case. Errors: invalid_argument (batch_size 0, no output, one that
+  // is none of the model's, or twice there), too_large.
+  static Result<Predictor> create_of(const Model& model, std::span<const uint32_t> outputs, uint32_t batch_size,
+                                     uint64_t arena_bytes_max = limits::kArenaBytesMax, uint32_t threads = 1,
+                                     Optimisation optimisation = Optimisation::rounding);
   Predictor(Predictor&&) noexcept;
   Predictor& operator=(Predictor&&) noexcept;
   ~Predictor();
@@ -39,7 +45,7 @@ class Predictor {
   // input are the same bytes seen as float. `output` gets as many of the output's shape. Errors: invalid_argument
   // (names the input or the output whose size is wrong; an index outside a table).
   Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<float> output);
-  // Likewise into a place for each output that is computed, in the model's order.
+  // Likewise into a place for each output, in the model's order or in that of create_of().
   Status run(std::span<const std::span<const float>> inputs, uint64_t count, std::span<const std::span<float>> outputs);
 
  private:
