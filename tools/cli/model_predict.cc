@@ -1,6 +1,7 @@
 #include "tools/cli/model_predict.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -95,29 +96,69 @@ class Printer {
   Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
 };
 
+std::string number_text(float value, int digits) { return format_fixed(static_cast<double>(value), digits); }
+std::string number_text(int32_t value, int /*digits*/) { return std::to_string(value); }
+
 // What an output says of an example, as people read it: a few numbers, or of many the largest and its place.
-std::string answer_text(std::span<const float> values) {
+template <typename Number>
+std::string answer_text(std::span<const Number> values) {
   constexpr size_t kShown = 8;
   if (values.size() > kShown) {
     const auto best = std::ranges::max_element(values);
-    return std::to_string(best - values.begin()) + " (" + format_fixed(static_cast<double>(*best), 3) + ")";
+    return std::to_string(best - values.begin()) + " (" + number_text(*best, 3) + ")";
   }
   std::string text;
-  for (const float value : values) text += (text.empty() ? "" : " ") + format_fixed(static_cast<double>(value), 4);
+  for (const Number value : values) text += (text.empty() ? "" : " ") + number_text(value, 4);
   return text;
 }
 
-// A model of several outputs: all of them, by their names.
-Status predict_all(const Model& model, ExampleSource& data, const DatasetHeader& header,
-                   const PredictOptions& options) {
+// The answer to one example, by its type, as JSON and as text.
+void add_answer(const ModelOutput& output, std::span<const float> words, nlohmann::json& entry,
+                std::vector<std::string>& row) {
+  if (output.type == DataType::float32) {
+    entry["outputs"][output.name] = std::vector<float>(words.begin(), words.end());
+    row.push_back(answer_text(words));
+    return;
+  }
+  std::vector<int32_t> numbers;
+  for (const float word : words) numbers.push_back(std::bit_cast<int32_t>(word));
+  entry["outputs"][output.name] = numbers;
+  row.push_back(answer_text(std::span<const int32_t>(numbers)));
+}
+
+// In the order of the names; without any all, in the model's.
+Result<std::vector<ModelOutput>> outputs_asked_for(const Model& model, const std::vector<std::string>& names) {
+  std::vector<ModelOutput> all = model_outputs(model);
+  if (names.empty()) return all;
+  std::vector<ModelOutput> asked;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &ModelOutput::name);
+    if (found != all.end()) {
+      asked.push_back(*found);
+      continue;
+    }
+    std::string known;
+    for (const ModelOutput& output : all) known += (known.empty() ? "" : ", ") + printable(output.name);
+    return Error(ErrorCode::invalid_argument, "--model-output: there is no " + printable(name) + "; it has " + known);
+  }
+  return asked;
+}
+
+// A model of several outputs: those that are asked for, by their names.
+Status predict_outputs(const Model& model, ExampleSource& data, const DatasetHeader& header,
+                       const PredictOptions& options) {
   const uint64_t target_elements = elements(header.target.shape);
   const uint64_t count = options.limit == 0 ? data.size() : std::min(options.limit, data.size());
-  COT_ASSIGN(Predictor predictor,
-             Predictor::create_of_all(model, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count)),
-                                      limits::kArenaBytesMax, options.threads));
-  const std::vector<ModelOutput> outputs = model_outputs(model);
+  COT_ASSIGN(const std::vector<ModelOutput> outputs, outputs_asked_for(model, options.outputs));
   std::vector<Table::Column> columns = {{"EXAMPLE", Table::Align::right}};
-  for (const ModelOutput& output : outputs) columns.push_back({printable(output.name)});
+  std::vector<uint32_t> tensors;
+  for (const ModelOutput& output : outputs) {
+    columns.push_back({printable(output.name)});
+    tensors.push_back(output.tensor);
+  }
+  COT_ASSIGN(Predictor predictor,
+             Predictor::create_of(model, tensors, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count)),
+                                  limits::kArenaBytesMax, options.threads, options.level));
   Table table(columns);
   nlohmann::json json = nlohmann::json::array();
   InterruptibleSource examples(data);
@@ -135,9 +176,7 @@ Status predict_all(const Model& model, ExampleSource& data, const DatasetHeader&
       std::vector<std::string> row = {std::to_string(from + i)};
       for (size_t k = 0; k < outputs.size(); ++k) {
         const uint64_t width = elements(outputs[k].shape);
-        const std::span<const float> values = std::span<const float>(answers[k]).subspan(i * width, width);
-        entry["outputs"][outputs[k].name] = std::vector<float>(values.begin(), values.end());
-        row.push_back(answer_text(values));
+        add_answer(outputs[k], std::span<const float>(answers[k]).subspan(i * width, width), entry, row);
       }
       if (options.as_json) json.push_back(std::move(entry));
       else table.add(std::move(row));
@@ -215,8 +254,14 @@ ExitCode predict_with_model(const PredictOptions& options) {
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
   DatasetSource& examples = data->judges();
-  if (!opened->int8 && options.delegate.empty() && model_outputs(opened->model).size() > 1) {
-    if (const Status done = predict_all(opened->model, examples, examples.header(), options); !done) {
+  const bool answers_own_alone = opened->int8 || !options.delegate.empty();
+  if (answers_own_alone && !options.outputs.empty()) {
+    const std::string who = opened->int8 ? "a model that computes in int8" : "a delegate";
+    return fail_on_input(kCommand, Error(ErrorCode::invalid_argument,
+                                         who + " answers the model's own output: leave --model-output out"));
+  }
+  if (!answers_own_alone && (!options.outputs.empty() || model_outputs(opened->model).size() > 1)) {
+    if (const Status done = predict_outputs(opened->model, examples, examples.header(), options); !done) {
       return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));
     }
     return ExitCode::ok;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "device_sdk/runtime/optimisation.h"
 #include "tools/cli/exit_code.h"
@@ -15,7 +16,8 @@ struct PredictOptions {
   uint32_t top = 1;         // classes shown of each row
   uint32_t threads = 1;
   Optimisation level = Optimisation::rounding;
-  std::string delegate;  // a name that open_delegate knows; empty: our kernels alone
+  std::vector<std::string> outputs;  // of the model, by name; empty: all
+  std::string delegate;              // a name that open_delegate knows; empty: our kernels alone
   bool as_json = false;
 };
 ExitCode predict_with_model(const PredictOptions& options);

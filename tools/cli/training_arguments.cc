@@ -394,6 +394,8 @@ void add_predict(CLI::App& model, Invocation& invocation) {
   add_threads(predict, options->threads);
   add_optimisation(predict, options->level,
                    "which neighbouring ops are computed as one: 0 none, 1 where no bit changes");
+  CLI::Option* some = predict->add_option("--model-output", options->outputs, "one of several outputs, or some");
+  some->allow_extra_args(false)->type_name("NAME");
   predict->add_option("--delegate", options->delegate, "who computes what it can: onednn, or opencl")
       ->type_name("NAME")
       ->check(one_of(delegate_names()));
