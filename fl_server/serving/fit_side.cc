@@ -30,6 +30,11 @@ void SideFitter::give(const std::string& name, const ValueType& type) {
   ++side_.given;
 }
 
+void SideFitter::offer(const std::string& name, const ValueType& type) {
+  give(name, type);
+  used_.back() = true;
+}
+
 Result<size_t> SideFitter::place_of(const std::string& name) const {
   if (const auto found = places_.find(name); found != places_.end()) return found->second;
   std::string names;

@@ -13,6 +13,8 @@ class SideFitter {
  public:
   // A value from outside; its name is not there yet.
   void give(const std::string& name, const ValueType& type);
+  // Likewise, and nothing has to use it.
+  void offer(const std::string& name, const ValueType& type);
   // A step behind those before it. Errors: invalid_argument, with the step's name.
   Status add(const std::string& name, const ServingStep& step, const std::string& from);
   // The value of this name leaves. invalid_argument: there is none.

@@ -60,33 +60,25 @@ void append_texts(const AnsweredTensor& output, std::string& text) {
   }
 }
 
+Error not_for_json(const AnsweredTensor& output) {
+  return Error(ErrorCode::invalid_argument,
+               "the output " + shown_name(output.tensor->name) +
+                   " has a value that is not finite, which JSON cannot hold: ask for it as binary data "
+                   "(\"parameters\": {\"binary_data_output\": true})");
+}
+
 Bytes bytes_of(std::string_view text) { return {text.begin(), text.end()}; }
 
 }  // namespace
 
 std::vector<AnsweredTensor> answered(const std::vector<TensorInterface>& outputs,
-                                     const std::vector<TensorValues>& values, const std::vector<bool>& wanted) {
+                                     const std::vector<TensorValues>& values, const std::vector<bool>& wanted,
+                                     const std::vector<bool>& as_binary) {
   std::vector<AnsweredTensor> all;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (wanted.empty() || wanted[i]) all.push_back({&outputs[i], &values[i]});
+    if (wanted.empty() || wanted[i]) all.push_back({&outputs[i], &values[i], !as_binary.empty() && as_binary[i]});
   }
   return all;
-}
-
-Result<Bytes> json_answer(const InferAnswer& answer) {
-  std::string text = head_of(answer);
-  for (const AnsweredTensor& output : answer.outputs) {
-    append_head(output, answer.rows, text);
-    text += ",\"data\":[";
-    if (output.tensor->type == ProtocolType::bytes) append_texts(output, text);
-    else if (!append_numbers(output, text)) {
-      return Error(ErrorCode::invalid_argument,
-                   "the output has a value that is not finite, which JSON cannot hold: ask for it as binary data "
-                   "(\"parameters\": {\"binary_data_output\": true})");
-    }
-    text += "]}";
-  }
-  return bytes_of(text + "]}");
 }
 
 Bytes binary_values(const AnsweredTensor& output) {
@@ -97,19 +89,29 @@ Bytes binary_values(const AnsweredTensor& output) {
   return bytes;
 }
 
-BinaryAnswer binary_answer(const InferAnswer& answer) {
+Result<WrittenAnswer> write_answer(const InferAnswer& answer) {
   std::string json = head_of(answer);
   Bytes data;
+  bool is_any_binary = false;
   for (const AnsweredTensor& output : answer.outputs) {
     append_head(output, answer.rows, json);
-    const Bytes values = binary_values(output);
-    json += ",\"parameters\":{\"binary_data_size\":" + std::to_string(values.size()) + "}}";
-    data.insert(data.end(), values.begin(), values.end());
+    if (output.is_binary) {
+      const Bytes values = binary_values(output);
+      json += ",\"parameters\":{\"binary_data_size\":" + std::to_string(values.size()) + "}}";
+      data.insert(data.end(), values.begin(), values.end());
+      is_any_binary = true;
+      continue;
+    }
+    json += ",\"data\":[";
+    if (output.tensor->type == ProtocolType::bytes) append_texts(output, json);
+    else if (!append_numbers(output, json)) return not_for_json(output);
+    json += "]}";
   }
   json += "]}";
-  BinaryAnswer binary{bytes_of(json), json.size()};
-  binary.body.insert(binary.body.end(), data.begin(), data.end());
-  return binary;
+  WrittenAnswer written{.body = bytes_of(json), .json_bytes = {}};
+  if (is_any_binary) written.json_bytes = json.size();
+  written.body.insert(written.body.end(), data.begin(), data.end());
+  return written;
 }
 
 Bytes error_answer(std::string_view message) {

@@ -17,6 +17,7 @@ namespace coterie {
 struct AnsweredTensor {
   const TensorInterface* tensor = nullptr;
   const TensorValues* values = nullptr;  // rows * tensor->elements
+  bool is_binary = false;                // over REST: behind the JSON
 };
 
 struct InferAnswer {
@@ -27,19 +28,19 @@ struct InferAnswer {
   std::vector<AnsweredTensor> outputs;
 };
 
-// Those of `outputs` that are `wanted` (empty: all), which have `values`. They outlive the answer.
+// Those of `outputs` that are `wanted` (empty: all), with their `values`; binary where `as_binary` (empty: none)
+// says so. What is referred to outlives the answer.
 std::vector<AnsweredTensor> answered(const std::vector<TensorInterface>& outputs,
-                                     const std::vector<TensorValues>& values, const std::vector<bool>& wanted);
+                                     const std::vector<TensorValues>& values, const std::vector<bool>& wanted,
+                                     const std::vector<bool>& as_binary);
 
-// Numbers are the shortest that read back as the same float. invalid_argument if a value is NaN or infinite, which JSON
-// has no word for.
-Result<Bytes> json_answer(const InferAnswer& answer);
-
-struct BinaryAnswer {
+struct WrittenAnswer {
   Bytes body;
-  uint64_t json_bytes = 0;  // the value of Inference-Header-Content-Length
+  std::optional<uint64_t> json_bytes;  // the value of Inference-Header-Content-Length; none: no output is binary
 };
-BinaryAnswer binary_answer(const InferAnswer& answer);
+// Numbers in JSON are the shortest that read back as the same float. invalid_argument if one of them is NaN or
+// infinite, which JSON has no word for.
+Result<WrittenAnswer> write_answer(const InferAnswer& answer);
 
 // The values of one output as binary data.
 Bytes binary_values(const AnsweredTensor& output);

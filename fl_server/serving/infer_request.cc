@@ -37,6 +37,7 @@ class Reader {
   bool read_input();
   bool read_input_member(std::string_view key, WrittenTensor& tensor);
   bool read_output();
+  void settle_forms();
   bool read_parameters(const std::function<bool(std::string_view)>& on_known);
   bool read_shape(std::vector<uint64_t>& shape);
   Status take_tensor(const WrittenTensor& tensor);
@@ -60,6 +61,9 @@ class Reader {
   const ClientInterface& model_;
   const InferLimits& limits_;
   InferRequest request_;
+  bool outputs_are_binary_ = false;              // the request's binary_data_output
+  std::vector<std::optional<bool>> is_binary_ =  // of each output, where it says so itself
+      std::vector<std::optional<bool>>(model_.outputs.size());
   std::vector<bool> given_ = std::vector<bool>(model_.inputs.size());
   bool has_id_ = false, has_inputs_ = false, has_outputs_ = false, has_parameters_ = false;
   std::optional<Error> refusal_;
@@ -279,6 +283,7 @@ bool Reader::read_input() {
 bool Reader::read_output() {
   std::string name;
   bool has_name = false, is_classified = false;
+  std::optional<bool> is_binary;
   const auto on_member = [&](std::string_view key) {
     if (key == "name") {
       has_name = true;
@@ -287,7 +292,7 @@ bool Reader::read_output() {
     if (key == "parameters") {
       return read_parameters([&](std::string_view parameter) {
         is_classified = is_classified || parameter == "classification";
-        return parameter == "binary_data" && json_.boolean(request_.wants_binary);
+        return parameter == "binary_data" && json_.boolean(is_binary.emplace());
       });
     }
     return refuse(wrong("an output has name and parameters, and not " + shown_name(key)));
@@ -297,8 +302,11 @@ bool Reader::read_output() {
   if (!has_name || found == model_.outputs.end()) {
     return refuse(wrong("output " + shown_name(name) + ": the model has " + shown_names(model_.outputs) + " alone"));
   }
+  const auto place = static_cast<size_t>(found - model_.outputs.begin());
   request_.wanted.resize(model_.outputs.size());
-  request_.wanted[static_cast<size_t>(found - model_.outputs.begin())] = true;
+  if (request_.wanted[place]) return refuse(wrong("output " + shown_name(name) + ": it is asked for twice"));
+  request_.wanted[place] = true;
+  is_binary_[place] = is_binary;
   if (is_classified)
     return refuse(wrong("output " + shown_name(name) + ": the classification extension is not offered"));
   return true;
@@ -315,10 +323,17 @@ bool Reader::read_member(std::string_view key) {
   if (key == "parameters") {
     return once(has_parameters_, key) && read_parameters([&](std::string_view name) {
              if (name == "timeout") return json_.unsigned_integer(request_.timeout_us.emplace());
-             return name == "binary_data_output" && json_.boolean(request_.wants_binary);
+             return name == "binary_data_output" && json_.boolean(outputs_are_binary_);
            });
   }
   return refuse(wrong("a request has id, parameters, inputs and outputs, and not " + shown_name(key)));
+}
+
+// When all was read: "parameters" may stand behind "outputs".
+void Reader::settle_forms() {
+  std::vector<bool> as_binary;
+  for (const std::optional<bool>& said : is_binary_) as_binary.push_back(said.value_or(outputs_are_binary_));
+  if (std::ranges::find(as_binary, true) != as_binary.end()) request_.as_binary = std::move(as_binary);
 }
 
 Result<InferRequest> Reader::read() {
@@ -332,6 +347,7 @@ Result<InferRequest> Reader::read() {
   if (!binary_.empty()) {
     return wrong(std::to_string(binary_.size()) + " bytes of the body belong to no input's binary_data_size");
   }
+  settle_forms();
   return std::move(request_);
 }
 

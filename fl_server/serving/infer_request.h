@@ -8,6 +8,9 @@
 // "parameters": {"binary_data_size": bytes} instead of `data`. Strings (BYTES) have their lengths before them there; in
 // JSON they are strings, or with "parameters": {"content_type": "base64"} (as MLServer names it) RFC 4648's base64 of
 // any bytes.
+//
+// "outputs": [{"name": "scores", "parameters": {"binary_data": true}}] asks for some outputs, each once. Where one says
+// nothing of binary_data, the request's binary_data_output does.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +32,7 @@ struct InferRequest {
   uint64_t rows = 0;                   // at least 1
   std::vector<TensorValues> inputs;    // in the order of the interface
   std::vector<bool> wanted;            // of each output; empty: all
-  bool wants_binary = false;           // the outputs as binary data
+  std::vector<bool> as_binary;         // likewise, as binary data; empty: none
   std::optional<uint64_t> timeout_us;  // parameter "timeout", as Triton names it: how long it may wait
 };
 

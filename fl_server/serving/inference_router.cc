@@ -6,6 +6,7 @@
 
 #include "base/os/clock.h"
 #include "fl_server/serving/at_once.h"
+#include "fl_server/serving/output_places.h"
 #include "fl_server/serving/serving_steps.h"
 #include "fl_server/serving/shadow.h"
 
@@ -30,21 +31,28 @@ Result<InferenceRouter::Computed> InferenceRouter::answer_of(std::shared_ptr<Ser
     COT_ASSIGN(std::vector<TensorValues> outputs, steps->finish(values, rows));
     return Computed{std::move(version), std::move(outputs)};
   }
-  TensorValues own{.shape = version->interface().output.shape, .words = std::move(values)};
-  Computed computed{std::move(version), {}};
-  computed.outputs.push_back(std::move(own));
-  return computed;
+  const ModelInterface& model = version->interface();
+  std::vector<TensorValues> outputs(model.outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i].shape = model.outputs[i].shape;
+  if (outputs.size() == 1) outputs[0].words = std::move(values);
+  else {
+    const OutputPlaces<const float> places(model, values, rows);
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i].words.assign(places[i].begin(), places[i].end());
+  }
+  return Computed{std::move(version), std::move(outputs)};
 }
 
-// Behind the answer: nobody waits for it, and it has no place where the queue is half full.
+// Behind the answer: nobody waits for it, and it has no place where the queue is half full. Compared is the model's own
+// output, which lies first.
 void InferenceRouter::shadow(std::shared_ptr<ServedVersion> candidate, InferRequest request, std::vector<float> shown,
                              Instant deadline) {
-  const uint64_t row_values = candidate->interface().output.elements;
+  const uint64_t row_values = candidate->interface().own_output().elements, values = request.rows * row_values;
   workers_.submit_if_quiet(std::move(candidate), std::move(request), deadline,
-                           [this, shown = std::move(shown), row_values](const InferenceWorkers::Outcome& outcome) {
+                           [=, this, shown = std::move(shown)](const InferenceWorkers::Outcome& outcome) {
                              if (!outcome)
                                return metrics_.request_failed("shadow_" + std::string(outcome.error().name()));
-                             const ShadowComparison compared = compare_answers(shown, *outcome, row_values);
+                             const ShadowComparison compared = compare_answers(
+                                 std::span(shown).first(values), std::span(*outcome).first(values), row_values);
                              metrics_.shadow_compared(compared.rows, compared.agreeing, compared.difference_max);
                            });
 }

@@ -4,6 +4,7 @@
 
 #include "base/os/clock.h"
 #include "fl_server/serving/at_once.h"
+#include "fl_server/serving/output_places.h"
 #include "fl_server/serving/serving_steps.h"
 
 namespace coterie {
@@ -82,7 +83,7 @@ void InferenceWorkers::submit_within(uint64_t rows_waiting_max, std::shared_ptr<
 
 void InferenceWorkers::offer(std::unique_ptr<Task> task) {
   const LaneId lane = task->is_prepared() ? task->version->lane() : task->version->steps_lane();
-  if (task->is_prepared()) task->output.resize(task->rows * task->version->interface().output.elements);
+  if (task->is_prepared()) task->output.resize(task->rows * answer_elements(task->version->interface()));
   std::optional<TaskId> id;
   bool wakes = false;
   {
@@ -157,9 +158,8 @@ void InferenceWorkers::compute_alone(size_t seat, Piece& piece) {
     const uint64_t size = model.inputs[i].elements;
     inputs.push_back(std::span<const float>(task.inputs[i]).subspan(piece.first_row * size, piece.rows * size));
   }
-  const uint64_t size = model.output.elements;
-  const std::span<float> output = std::span(task.output).subspan(piece.first_row * size, piece.rows * size);
-  const Status ran = task.version->run(seat, inputs, piece.rows, output);
+  const OutputPlaces<float> outputs(model, task.output, task.rows, piece.first_row, piece.rows);
+  const Status ran = task.version->run(seat, inputs, piece.rows, outputs.spans());
   if (!ran) piece.error = ran.error();
 }
 
@@ -179,17 +179,19 @@ void InferenceWorkers::compute(size_t seat, std::span<Piece> pieces, uint64_t ro
     }
     inputs.emplace_back(scratch.inputs[i]);
   }
-  const uint64_t size = model.output.elements;
-  scratch.output.resize(rows * size);
-  if (!version.run(seat, inputs, rows, scratch.output)) {
+  scratch.output.resize(rows * answer_elements(model));
+  const OutputPlaces<float> computed(model, scratch.output, rows);
+  if (!version.run(seat, inputs, rows, computed.spans())) {
     // An index outside of a table, for example: the others' rows are as good as they were.
     for (Piece& piece : pieces) compute_alone(seat, piece);
     return;
   }
-  auto from = scratch.output.begin();
+  uint64_t row = 0;
   for (const Piece& piece : pieces) {
-    std::copy_n(from, piece.rows * size, piece.task->output.begin() + static_cast<ptrdiff_t>(piece.first_row * size));
-    from += static_cast<ptrdiff_t>(piece.rows * size);
+    const OutputPlaces<float> from(model, scratch.output, rows, row, piece.rows);
+    const OutputPlaces<float> to(model, piece.task->output, piece.task->rows, piece.first_row, piece.rows);
+    for (size_t i = 0; i < from.size(); ++i) std::ranges::copy(from[i], to[i].begin());
+    row += piece.rows;
   }
 }
 
@@ -235,13 +237,14 @@ std::optional<InferenceWorkers::Outcome> InferenceWorkers::compute_at_once(Serve
   if (os::monotonic_now() >= deadline) return std::nullopt;
   std::vector<std::span<const float>> inputs;
   for (const TensorValues& values : request.inputs) inputs.emplace_back(values.words);
-  std::vector<float> output(request.rows * version.interface().output.elements);
+  std::vector<float> output(request.rows * answer_elements(version.interface()));
+  const OutputPlaces<float> outputs(version.interface(), output, request.rows);
   const auto began = std::chrono::steady_clock::now();
   Status ran;
   {
     const Seat seat(*this);
     if (!seat.number()) return std::nullopt;
-    ran = version.run(*seat.number(), inputs, request.rows, output);
+    ran = version.run(*seat.number(), inputs, request.rows, outputs.spans());
   }
   const double seconds = seconds_since(began);
   metrics_.computed_at_once();

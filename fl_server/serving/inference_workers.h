@@ -27,7 +27,7 @@ namespace coterie {
 
 class InferenceWorkers {
  public:
-  // rows * the output's elements, all of one version.
+  // The rows of each output, as OutputPlaces has them; all of one version.
   using Outcome = Result<std::vector<float>>;
   using Done = std::function<void(Outcome)>;
 

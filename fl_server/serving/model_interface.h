@@ -26,8 +26,9 @@ struct TensorInterface {
 };
 
 struct ModelInterface {
-  std::vector<TensorInterface> inputs;  // at least one; float32 or int32
-  TensorInterface output;               // always float32
+  std::vector<TensorInterface> inputs;   // at least one; float32 or int32
+  std::vector<TensorInterface> outputs;  // its own first, which is float32; the others likewise
+  const TensorInterface& own_output() const { return outputs[0]; }
   bool operator==(const ModelInterface&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "device_sdk/runtime/model.h"
 
 namespace coterie {
 namespace {

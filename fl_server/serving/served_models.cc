@@ -38,7 +38,7 @@ Status ServedModels::publish(const std::string& model, std::shared_ptr<ServedVer
   Entry& entry = place->second;
   if (!is_new && !entry.versions.begin()->second->answers_as(*version)) {
     return Error(ErrorCode::invalid_argument, "version " + version->name() + " of model " + model +
-                                                  " has other inputs or another output than those before it; serve it "
+                                                  " has other inputs or outputs than those before it; serve it "
                                                   "by another name");
   }
   COT_ASSIGN(const std::vector<uint64_t> gone, entry.table.add(version->number(), version->digest(), standing));

@@ -1,12 +1,17 @@
 #include "fl_server/serving/served_version.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 
+#include "base/assert.h"
+#include "device_sdk/runtime/answer_shapes.h"
+#include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/seal.h"
 #include "fl_server/serving/at_once.h"
 #include "fl_server/serving/serving_steps.h"
+#include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
@@ -24,7 +29,12 @@ ModelInterface interface_of(const Model& model) {
     result.inputs.push_back(interface_of(model, tensor, model.input_shape(i), "input-" + std::to_string(i)));
     result.inputs.back().type = model.input_type(i) == DataType::int32 ? ProtocolType::int32 : ProtocolType::float32;
   }
-  result.output = interface_of(model, model.graph().output, model.output_shape(), "output");
+  const std::vector<ModelOutput> outputs = model_outputs(model);
+  std::string unnamed = "output";  // at most one is
+  while (std::ranges::find(outputs, unnamed, &ModelOutput::name) != outputs.end()) unnamed += "-0";
+  for (const ModelOutput& output : outputs) {
+    result.outputs.push_back(interface_of(model, output.tensor, output.shape, unnamed));
+  }
   return result;
 }
 
@@ -47,6 +57,10 @@ Result<Model> ServedVersion::open(Bytes file) {
   COT_TRY(check_seal(file));
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   if (model.graph().inputs.empty()) return Error(ErrorCode::invalid_argument, "the model has no input");
+  if (model.type(model.graph().output) != DataType::float32) {
+    return Error(ErrorCode::invalid_argument,
+                 "the model's own output " + model.graph().tensors[model.graph().output].name + " is not float32");
+  }
   return model;
 }
 
@@ -64,18 +78,19 @@ Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const Model& model
   version->digest_ = model.digest();
   version->digest_text_ = version->digest_.hex();
   version->interface_ = interface_of(model);
-  version->own_client_ = {.inputs = version->interface_.inputs, .outputs = {version->interface_.output}};
+  version->own_client_ = {.inputs = version->interface_.inputs, .outputs = version->interface_.outputs};
   version->lane_ = LaneId(next_lane++);
   version->steps_lane_ = LaneId(next_lane++);
   version->bytes_ = model.file().size();
   version->sessions_.resize(limits.workers);
   // The small sizes first: they are the ones that nobody can do without. The workers' sessions of a size are equally
   // large: a share that holds one holds all.
+  COT_ASSIGN(const std::vector<uint32_t> outputs, graph_outputs(model.graph()));
   uint64_t left = limits.memory_bytes_max;
   for (const uint32_t size : limits.batch_sizes) {
     const uint64_t share = left / limits.workers;
     for (std::vector<Predictor>& sessions : version->sessions_) {
-      Result<Predictor> predictor = Predictor::create(model, size, share);
+      Result<Predictor> predictor = Predictor::create_of(model, outputs, size, share);
       if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) {
         version->lacks_batch_sizes_ = true;
         return version;
@@ -109,9 +124,11 @@ bool ServedVersion::answers_as(const ServedVersion& other) const {
 }
 
 Status ServedVersion::run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows,
-                          std::span<float> output) {
+                          std::span<const std::span<float>> outputs) {
+  COT_ASSERT(outputs.size() == interface_.outputs.size());
   std::vector<Predictor>& sessions = sessions_[seat];
   std::vector<std::span<const float>> part(inputs.size());
+  std::array<std::span<float>, kModelOutputsMax> answered;
   for (uint64_t from = 0; from < rows;) {
     const auto fits = [&](const Predictor& predictor) { return predictor.batch_size() <= rows - from; };
     Predictor& session = *std::find_if(sessions.rbegin(), sessions.rend(), fits);
@@ -120,8 +137,11 @@ Status ServedVersion::run(size_t seat, std::span<const std::span<const float>> i
       const uint64_t size = interface_.inputs[i].elements;
       part[i] = inputs[i].subspan(from * size, count * size);
     }
-    const uint64_t size = interface_.output.elements;
-    COT_TRY(session.run(part, count, output.subspan(from * size, count * size)));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const uint64_t size = interface_.outputs[i].elements;
+      answered[i] = outputs[i].subspan(from * size, count * size);
+    }
+    COT_TRY(session.run(part, count, std::span<const std::span<float>>(answered.data(), outputs.size())));
     from += count;
   }
   return {};

@@ -12,7 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "device_sdk/runtime/predictor.h"
 #include "fl_server/serving/batcher.h"
 #include "fl_server/serving/model_interface.h"
 
@@ -20,6 +19,8 @@ namespace coterie {
 
 class ComputeCost;
 class FittedSteps;
+class Model;
+class Predictor;
 class ServingSteps;
 
 struct SessionLimits {
@@ -52,7 +53,7 @@ class ServedVersion {
   const std::string& digest_text() const { return digest_text_; }
   const ModelInterface& interface() const { return interface_; }
   // Before it answers: what its clients send and get is what these steps say, instead of the model's own inputs and
-  // output. invalid_argument: ServingSteps::fit.
+  // outputs. invalid_argument: ServingSteps::fit.
   Status put_on(const std::shared_ptr<const ServingSteps>& steps);
   const ClientInterface& client() const;
   // Null: there are none.
@@ -68,8 +69,13 @@ class ServedVersion {
   ComputeCost& cost() { return *cost_; }
 
   // `rows` rows on the sessions of `seat`, which nobody else uses meanwhile: the largest batch sizes that they fill,
-  // one behind the other. Sizes and errors: Predictor::run.
-  Status run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows, std::span<float> output);
+  // one behind the other. A place for each output; of int32 the same bits seen as float. Errors: Predictor::run.
+  Status run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows,
+             std::span<const std::span<float>> outputs);
+  // Likewise of a version with one output.
+  Status run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows, std::span<float> output) {
+    return run(seat, inputs, rows, std::span<const std::span<float>>(&output, 1));
+  }
 
  private:
   ServedVersion();

@@ -202,9 +202,8 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
   }
   if (!request) co_return failed(request.error());
   const std::optional<std::string> id = request->id;
-  const bool wants_binary = request->wants_binary;
   const uint64_t rows = request->rows;
-  const std::vector<bool> wanted = request->wanted;
+  const std::vector<bool> wanted = request->wanted, as_binary = request->as_binary;
   Result<InferenceRouter::Routed> routed =
       router_.route({target.model, target.version, target.caller}, *found, *request);
   if (!routed) co_return failed(routed.error());
@@ -231,19 +230,16 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
                      .digest = computed->version->digest_text(),
                      .id = {},
                      .rows = rows,
-                     .outputs = answered(computed->version->client().outputs, computed->outputs, wanted)};
+                     .outputs = answered(computed->version->client().outputs, computed->outputs, wanted, as_binary)};
   if (id) answer.id = *id;
+  Result<WrittenAnswer> written = write_answer(answer);
+  if (!written) co_return failed(written.error());
   HttpResponse response{.content_type = "application/json"};
-  if (wants_binary) {
-    BinaryAnswer binary = binary_answer(answer);
+  if (written->json_bytes) {
     response.content_type = "application/octet-stream";
-    response.headers.emplace_back("Inference-Header-Content-Length", std::to_string(binary.json_bytes));
-    response.body = std::move(binary.body);
-    co_return response;
+    response.headers.emplace_back("Inference-Header-Content-Length", std::to_string(*written->json_bytes));
   }
-  Result<Bytes> json = json_answer(answer);
-  if (!json) co_return failed(json.error());
-  response.body = *std::move(json);
+  response.body = std::move(written->body);
   co_return response;
 }
 

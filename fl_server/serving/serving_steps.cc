@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "fl_server/json/json_reader.h"
 #include "fl_server/serving/fit_side.h"
 #include "fl_server/serving/infer_rows.h"
+#include "fl_server/serving/output_places.h"
 
 namespace coterie {
 namespace {
@@ -98,16 +100,20 @@ Status FittedSteps::prepare(std::span<const TensorValues> inputs, uint64_t row,
   return {};
 }
 
-Result<std::vector<TensorValues>> FittedSteps::finish(std::span<const float> output, uint64_t rows) const {
+Result<std::vector<TensorValues>> FittedSteps::finish(std::span<const float> given, uint64_t rows) const {
   std::vector<TensorValues> outputs(after_.taken.size());
   std::vector<ValueView> values;
   std::vector<TensorValues> made;
-  const uint64_t size = model_.output.elements;
+  const OutputPlaces<const float> places(model_, given, rows);
+  values.reserve(after_.types.size());
   for (uint64_t row = 0; row < rows; ++row) {
-    ValueView given{.type = ProtocolType::float32, .shape = &model_.output.shape};
-    given.words = output.subspan(row * size, size);
-    values.assign(1, given);
-    values.reserve(after_.types.size());
+    values.clear();
+    for (size_t i = 0; i < places.size(); ++i) {
+      const TensorInterface& output = model_.outputs[i];
+      ValueView value{.type = output.type, .shape = &output.shape};
+      value.words = places[i].subspan(row * output.elements, output.elements);
+      values.push_back(value);
+    }
     made.clear();
     COT_TRY(run_side(after_, values, made));
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -207,15 +213,18 @@ Status ServingSteps::fit_before(FittedSteps& fitted) const {
 
 Status ServingSteps::fit_after(FittedSteps& fitted) const {
   SideFitter side;
-  const TensorInterface& given = fitted.model_.output;
-  side.give(given.name, {given.type, given.shape});
+  const std::vector<TensorInterface>& given = fitted.model_.outputs;
+  side.give(given[0].name, {given[0].type, given[0].shape});
+  for (size_t i = 1; i < given.size(); ++i) side.offer(given[i].name, {given[i].type, given[i].shape});
   for (const Written& step : after_) COT_TRY(side.add(step.name, *step.step, step.from));
-  Names outputs = outputs_;
-  if (outputs.empty()) outputs.emplace(given.name, given.name);
+  std::vector<std::pair<std::string, std::string>> outputs(outputs_.begin(), outputs_.end());
+  if (outputs.empty()) {
+    for (const TensorInterface& output : given) outputs.emplace_back(output.name, output.name);
+  }
   for (const auto& [name, value] : outputs) {
     const Result<ValueType> type = side.take(value);
     if (!type) return type.error().with_context("output " + shown_name(name));
-    COT_TRY(check_name(name, "an output"));
+    if (!outputs_.empty()) COT_TRY(check_name(name, "an output"));
     const bool is_answerable = type->type != ProtocolType::float64 && type->type != ProtocolType::uint8;
     if (!is_answerable || has_any_size(type->shape))
       return wrong_type(*type, "FP32, INT32 or BYTES of known sizes").with_context("output " + shown_name(name));

@@ -13,7 +13,7 @@
 //    "outputs": {"label": "best.labels", "probability": "best.values"}}
 //
 // Without "inputs", "before" and "model" clients send the model's own inputs; without "after" and "outputs" they get
-// its output. docs/SERVING.md has the table of steps.
+// its outputs. Steps take any of several outputs, and have to take its own. docs/SERVING.md has the table of steps.
 #pragma once
 
 #include <map>
@@ -59,8 +59,8 @@ class FittedSteps {
   bool prepares() const { return prepares_; }
   // One row of a request in the client's interface, as the model's inputs. Errors name the step.
   Status prepare(std::span<const TensorValues> inputs, uint64_t row, std::span<const std::span<float>> to) const;
-  // Rows of the model's output, as the client's outputs.
-  Result<std::vector<TensorValues>> finish(std::span<const float> output, uint64_t rows) const;
+  // Rows of the model's outputs (OutputPlaces), as the client's outputs.
+  Result<std::vector<TensorValues>> finish(std::span<const float> outputs, uint64_t rows) const;
 
  private:
   friend class ServingSteps;

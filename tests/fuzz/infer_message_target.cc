@@ -12,7 +12,7 @@ namespace {
 using namespace coterie;
 
 const ClientInterface kModel{.inputs = {{"x", ProtocolType::float32, {2, 2}, 4}, {"ids", ProtocolType::int32, {1}, 1}},
-                             .outputs = {{"y", ProtocolType::float32, {3}, 3}}};
+                             .outputs = {{"y", ProtocolType::float32, {3}, 3}, {"z", ProtocolType::int32, {}, 1}}};
 const InferLimits kLimits{.rows_max = 16};
 
 std::string message_of(const InferRequest& request, bool is_raw) {
@@ -46,10 +46,12 @@ Result<InferRequest> read(ByteView bytes) {
 
 void check(const InferRequest& request) {
   COT_ASSERT(request.rows >= 1 && request.rows <= kLimits.rows_max && request.inputs.size() == kModel.inputs.size());
+  for (const std::vector<bool>* const of_outputs : {&request.wanted, &request.as_binary})
+    COT_ASSERT(of_outputs->empty() || of_outputs->size() == kModel.outputs.size());
   for (const bool is_raw : {false, true}) {
     const Result<InferRequest> again = read(as_bytes(message_of(request, is_raw)));
     COT_ASSERT(again.has_value());
-    COT_ASSERT(again->rows == request.rows && again->id == request.id && again->wants_binary == is_raw);
+    COT_ASSERT(again->rows == request.rows && again->id == request.id && again->as_binary.empty() != is_raw);
     for (size_t i = 0; i < kModel.inputs.size(); ++i) {
       const std::vector<float>&words = request.inputs[i].words, &read = again->inputs[i].words;
       COT_ASSERT(words.size() == request.rows * kModel.inputs[i].elements && read.size() == words.size());

@@ -14,7 +14,7 @@ namespace {
 using namespace coterie;
 
 const ClientInterface kModel{.inputs = {{"x", ProtocolType::float32, {2, 2}, 4}, {"ids", ProtocolType::int32, {1}, 1}},
-                             .outputs = {{"y", ProtocolType::float32, {3}, 3}}};
+                             .outputs = {{"y", ProtocolType::float32, {3}, 3}, {"z", ProtocolType::int32, {}, 1}}};
 const InferLimits kLimits{.rows_max = 16};
 
 // Flat, as JSON. Values that JSON has no word for are left as they are: false.
@@ -33,6 +33,8 @@ bool append_data(std::string& text, const std::vector<float>& values, ProtocolTy
 
 void check(const InferRequest& request) {
   COT_ASSERT(request.rows >= 1 && request.rows <= kLimits.rows_max && request.inputs.size() == kModel.inputs.size());
+  for (const std::vector<bool>* const of_outputs : {&request.wanted, &request.as_binary})
+    COT_ASSERT(of_outputs->empty() || of_outputs->size() == kModel.outputs.size());
   std::string text = "{\"inputs\":[";
   for (size_t i = 0; i < kModel.inputs.size(); ++i) {
     const TensorInterface& input = kModel.inputs[i];

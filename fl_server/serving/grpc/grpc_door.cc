@@ -160,7 +160,7 @@ class GrpcService final : public Methods {
     COT_ASSIGN(InferenceRouter::Routed routed,
                server_.router().route({message.model_name(), message.model_version(), caller}, version, read));
     auto done = [this, &call, model = message.model_name(), id = read.id, rows = read.rows, wanted = read.wanted,
-                 is_raw = read.wants_binary](const Result<InferenceRouter::Computed>& computed) {
+                 is_raw = !read.as_binary.empty()](const Result<InferenceRouter::Computed>& computed) {
       if (!computed) return call.Finish(failed(computed.error()));
       ByteBuffer answer;
       const grpc::Status written = write(*computed, model, id, rows, wanted, is_raw, answer);
@@ -198,7 +198,7 @@ class GrpcService final : public Methods {
                        .digest = computed.version->digest_text(),
                        .id = {},
                        .rows = rows,
-                       .outputs = answered(computed.version->client().outputs, computed.outputs, wanted)};
+                       .outputs = answered(computed.version->client().outputs, computed.outputs, wanted, {})};
     if (id) answer.id = *id;
     const inference::ModelInferResponse message = infer_message(answer, is_raw);
     bool is_own = false;

@@ -171,7 +171,8 @@ Status take_input(const ModelInferRequest& message, int at, const ClientInterfac
   if (tensor.shape_size() > static_cast<int>(kShapeRankMax)) return wrong(kShapeTooLong);
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
   COT_ASSIGN(request.inputs[place].shape, take_rows(input, shape, limits, request.rows));
-  if (!request.wants_binary) return take_contents(input, request.rows, tensor.contents(), request.inputs[place]);
+  const bool is_raw = message.raw_input_contents_size() > 0;
+  if (!is_raw) return take_contents(input, request.rows, tensor.contents(), request.inputs[place]);
   if (tensor.has_contents()) return wrong("it has contents beside raw_input_contents: one of them");
   return take_raw(input, request.rows, message.raw_input_contents(at), request.inputs[place]);
 }
@@ -218,13 +219,16 @@ Result<InferRequest> read_infer_message(const ModelInferRequest& message, const 
     if (found == model.outputs.end()) {
       return wrong("output " + shown_name(output.name()) + ": the model has " + shown_names(model.outputs) + " alone");
     }
+    const auto place = static_cast<size_t>(found - model.outputs.begin());
     request.wanted.resize(model.outputs.size());
-    request.wanted[static_cast<size_t>(found - model.outputs.begin())] = true;
+    if (request.wanted[place]) return wrong("output " + shown_name(output.name()) + ": it is asked for twice");
+    request.wanted[place] = true;
     if (output.parameters().contains("classification"))
       return wrong("output " + shown_name(output.name()) + ": the classification extension is not offered");
   }
-  request.wants_binary = message.raw_input_contents_size() > 0;
-  if (request.wants_binary && message.raw_input_contents_size() != message.inputs_size()) {
+  const bool is_raw = message.raw_input_contents_size() > 0;
+  if (is_raw) request.as_binary.assign(model.outputs.size(), true);
+  if (is_raw && message.raw_input_contents_size() != message.inputs_size()) {
     return wrong("there are " + std::to_string(message.raw_input_contents_size()) + " raw_input_contents for " +
                  std::to_string(message.inputs_size()) + " inputs");
   }

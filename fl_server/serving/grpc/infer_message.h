@@ -16,11 +16,12 @@ inline constexpr uint32_t kInferFieldsMax = 4096;
 // malformed (no such message), too_large (kInferFieldsMax).
 Result<inference::ModelInferRequest> decode_infer_message(ByteView bytes);
 
-// What parse_infer_request says of JSON. `wants_binary`: the values came as raw_input_contents, and go back so. The
-// parameter "timeout" is in microseconds.
+// What parse_infer_request says of JSON. `as_binary`: of all outputs, where the values came as raw_input_contents, and
+// go back so. The parameter "timeout" is in microseconds.
 Result<InferRequest> read_infer_message(const inference::ModelInferRequest& message, const ClientInterface& model,
                                         const InferLimits& limits);
 
+// Raw: every output, or none, whatever is_binary says of it.
 inference::ModelInferResponse infer_message(const InferAnswer& answer, bool is_raw);
 
 }  // namespace coterie

@@ -43,7 +43,7 @@ TEST(InferRequest, IsReadWhateverTheOrderOfItsMembers) {
   EXPECT_EQ(request->timeout_us, 2500u);
   EXPECT_THAT(request->inputs[0].words, ElementsAre(0, 0.5f, 1, 1.5f, 2, 2.5f, 3, -3.5f));
   EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[1]), -2);
-  EXPECT_FALSE(request->wants_binary);
+  EXPECT_TRUE(request->as_binary.empty());
 }
 
 // What steps take beside a model's own types: a size that the request chooses, doubles and bytes.
@@ -153,7 +153,7 @@ TEST(InferRequest, BinaryDataLiesBehindTheJson) {
   body.append(reinterpret_cast<const char*>(&id), 4).append(reinterpret_cast<const char*>(x), 16);
   const auto request = parse(body, json.size());
   ASSERT_TRUE(request) << request.error().message();
-  EXPECT_TRUE(request->wants_binary);
+  EXPECT_THAT(request->as_binary, ElementsAre(true));
   EXPECT_THAT(request->inputs[0].words, ElementsAre(1.5f, 2.0f, -3.0f, 0.25f));
   EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[0]), -5);
 
@@ -165,6 +165,57 @@ TEST(InferRequest, BinaryDataLiesBehindTheJson) {
   std::string wrong = body;
   wrong.replace(wrong.find(":16}"), 4, ":12}");
   EXPECT_THAT(refusal(parse(wrong, json.size())), HasSubstr("binary_data_size is 12, its shape has 16 bytes"));
+}
+
+const ClientInterface kThree{.inputs = {{"ids", ProtocolType::int32, {1}, 1}},
+                             .outputs = {{"a", ProtocolType::float32, {3}, 3},
+                                         {"b\n\x01", ProtocolType::float32, {1}, 1},
+                                         {"c", ProtocolType::int32, {2}, 2}}};
+
+Result<InferRequest> ask_three(const std::string& outputs, const std::string& parameters = "{}") {
+  const std::string text =
+      R"({"outputs":)" + outputs + R"(,"parameters":)" + parameters + R"(,"inputs":[)" + kIds + "]}";
+  return parse_infer_request(as_bytes(text), {}, kThree, kLimits);
+}
+
+// By name, in any order, and each in its form: its own word, or that of the request, which may come behind it.
+TEST(InferRequest, PicksOutputsAndTheFormOfEach) {
+  const auto asked = [](const std::string& outputs, const std::string& parameters = "{}") {
+    const Result<InferRequest> request = ask_three(outputs, parameters);
+    EXPECT_TRUE(request) << refusal(request);
+    return request ? std::pair(request->wanted, request->as_binary) : std::pair<std::vector<bool>, std::vector<bool>>();
+  };
+  const std::string binary = R"({"binary_data_output":true})", own = R"(,"parameters":{"binary_data":true}})",
+                    not_own = R"(,"parameters":{"binary_data":false}})";
+  using Bools = std::vector<bool>;
+  EXPECT_EQ(asked("[]"), std::pair(Bools{}, Bools{}));
+  EXPECT_EQ(asked("[]", binary), std::pair(Bools{}, Bools{true, true, true}));
+  EXPECT_EQ(asked(R"([{"name":"c"},{"name":"a"}])"), std::pair(Bools{true, false, true}, Bools{}));
+  EXPECT_EQ(asked(R"([{"name":"b\n\u0001"}])"), std::pair(Bools{false, true, false}, Bools{}));
+  const auto first = asked(R"([{"name":"a")" + own + R"(,{"name":"c"}])");
+  EXPECT_EQ(first.second, (Bools{true, false, false}));
+  const auto but_one = asked(R"([{"name":"a"},{"name":"c")" + not_own + "]", binary);
+  EXPECT_TRUE(but_one.second[0]);
+  EXPECT_FALSE(but_one.second[2]);
+  EXPECT_EQ(asked(R"([{"name":"a")" + not_own + "]").second, Bools{});
+}
+
+TEST(InferRequest, RefusesOutputsThatAreNone) {
+  EXPECT_THAT(refusal(ask_three(R"([{"name":"a"},{"name":"c"},{"name":"a","parameters":{"binary_data":true}}])")),
+              HasSubstr("output \"a\": it is asked for twice"));
+  EXPECT_THAT(refusal(ask_three(R"([{"name":"z\u0000\n"}])")),
+              HasSubstr(R"(output "z\u0000\u000a": the model has "a", "b\u000a\u0001", "c" alone)"));
+  EXPECT_THAT(refusal(ask_three(R"([{}])")), HasSubstr(R"(output "": the model has)"));
+  EXPECT_FALSE(ask_three("[{\"name\":\"a\n\"}]")) << "a control character is no JSON";
+  EXPECT_FALSE(ask_three(R"([{"name":["a"]}])"));
+  EXPECT_FALSE(ask_three(R"(["a"])"));
+  EXPECT_FALSE(ask_three(R"([{"name":"a","parameters":{"binary_data":1}}])"));
+  std::string thousand;
+  for (int i = 0; i < 1'000; ++i) thousand += (i == 0 ? "" : ",") + (R"({"name":"n)" + std::to_string(i) + "\"}");
+  EXPECT_LT(refusal(ask_three("[" + thousand + "]")).size(), 200u) << "the first says it";
+  std::string same;
+  for (int i = 0; i < 1'000; ++i) same += std::string(i == 0 ? "" : ",") + R"({"name":"c"})";
+  EXPECT_THAT(refusal(ask_three("[" + same + "]")), HasSubstr("asked for twice"));
 }
 
 TEST(InferRequest, TruncatedAtAnyByteIsAnErrorAndNoCrash) {

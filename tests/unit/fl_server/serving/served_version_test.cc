@@ -30,7 +30,7 @@ TEST(ServedVersion, SaysWhatTheModelTakes) {
   EXPECT_EQ((*version)->digest_text().size(), 64u);
   ASSERT_EQ((*version)->interface().inputs.size(), 1u);
   EXPECT_EQ((*version)->interface().inputs[0], (TensorInterface{"input", ProtocolType::float32, {8, 8, 1}, 64}));
-  EXPECT_EQ((*version)->interface().output.elements, 10u);
+  EXPECT_EQ((*version)->interface().own_output().elements, 10u);
 }
 
 TEST(ServedVersion, AnswersWithTheSameBitsWhateverTheBatch) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/model_builder.h"
 #include "fl_server/net/bound_port.h"
 #include "fl_server/net/peer_address.h"
 #include "fl_server/serving/grpc/grpc_status.h"
@@ -106,6 +107,47 @@ TEST_F(GrpcDoorTest, AnswersAreTheModelsInEitherForm) {
   ASSERT_TRUE(ask(request_of(3, true), raw).ok());
   EXPECT_EQ(raw.raw_output_contents(0),
             std::string(reinterpret_cast<const char*>(right.data()), right.size() * sizeof(float)));
+}
+
+// A model of two outputs: described, all answered, and one by its name.
+TEST_F(GrpcDoorTest, SeveralOutputsComeInTheModelsOrder) {
+  open();
+  ModelBuilder build("two", {8, 8, 1}, 1);
+  const TensorId features = build.dense(build.flatten(build.input()), 4);
+  const auto file = build.finish(build.dense(build.relu(features), 10), std::vector{features});
+  ASSERT_OK(file);
+  ASSERT_OK(server_->publish("two", *file, 1));
+  inference::ModelMetadataRequest of;
+  of.set_name("two");
+  inference::ModelMetadataResponse described;
+  grpc::ClientContext context;
+  show(context);
+  ASSERT_TRUE(stub()->ModelMetadata(&context, of, &described).ok());
+  ASSERT_EQ(described.outputs_size(), 2);
+  EXPECT_THAT(described.outputs(1).shape(), testing::ElementsAre(-1, 4));
+  const auto version = ServedVersion::load(*file, 1, {});
+  std::vector<float> scores(30), own(12);
+  const std::vector<float> input = values_of(3);
+  ASSERT_OK((*version)->run(0, {{std::span<const float>(input)}}, 3, std::vector<std::span<float>>{scores, own}));
+  inference::ModelInferRequest request = request_of(3);
+  request.set_model_name("two");
+  inference::ModelInferResponse all, raw, one;
+  ASSERT_TRUE(ask(request, all).ok());
+  ASSERT_EQ(all.outputs_size(), 2);
+  EXPECT_EQ(all.outputs(1).name(), described.outputs(1).name());
+  EXPECT_THAT(all.outputs(0).contents().fp32_contents(), testing::ElementsAreArray(scores));
+  EXPECT_THAT(all.outputs(1).contents().fp32_contents(), testing::ElementsAreArray(own));
+  request = request_of(3, true);
+  request.set_model_name("two");
+  ASSERT_TRUE(ask(request, raw).ok());
+  ASSERT_EQ(raw.raw_output_contents_size(), 2);
+  EXPECT_EQ(raw.raw_output_contents(1), std::string(reinterpret_cast<const char*>(own.data()), 48));
+  request.add_outputs()->set_name(described.outputs(1).name());
+  ASSERT_TRUE(ask(request, one).ok());
+  EXPECT_THAT(one.raw_output_contents(), testing::ElementsAre(raw.raw_output_contents(1)));
+  EXPECT_EQ(one.outputs(0).name(), described.outputs(1).name());
+  request.add_outputs()->set_name(described.outputs(1).name());
+  EXPECT_EQ(ask(request, one).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 // Pictures as bytes_contents and as raw data, each behind its length; labels come back in the form of the request.

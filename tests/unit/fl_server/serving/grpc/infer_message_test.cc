@@ -59,7 +59,7 @@ TEST(InferMessage, ContentsAreRowsInTheModelsOrder) {
   EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[1]), -1);
   EXPECT_EQ(request->id, "7");
   EXPECT_EQ(request->timeout_us, 1500u);
-  EXPECT_FALSE(request->wants_binary);
+  EXPECT_TRUE(request->as_binary.empty());
 }
 
 TEST(InferMessage, RawContentsAreTheSameRows) {
@@ -72,7 +72,7 @@ TEST(InferMessage, RawContentsAreTheSameRows) {
   const auto raw = read(message), plain = read(two_rows());
   ASSERT_OK(raw);
   ASSERT_OK(plain);
-  EXPECT_TRUE(raw->wants_binary);
+  EXPECT_THAT(raw->as_binary, ElementsAre(true));
   EXPECT_EQ(raw->inputs[0].words, plain->inputs[0].words);
   EXPECT_EQ(std::bit_cast<int32_t>(raw->inputs[1].words[1]), -1);
 
@@ -117,6 +117,29 @@ TEST(InferMessage, WhatTheModelDoesNotTakeIsRefusedByName) {
   message = two_rows();
   message.set_id(std::string(kInferIdBytesMax + 1, 'x'));
   expect_refused(message, "id has more than", ErrorCode::too_large);
+}
+
+TEST(InferMessage, OutputsArePickedByNameEachOnce) {
+  ClientInterface model = model_of_two();
+  model.outputs.push_back({"place\n", ProtocolType::int32, {1}, 1});
+  ModelInferRequest message = two_rows();
+  message.add_outputs()->set_name("place\n");
+  const auto one = read_infer_message(message, model, {});
+  ASSERT_OK(one);
+  EXPECT_THAT(one->wanted, ElementsAre(false, true));
+  message.add_outputs()->set_name("score");
+  EXPECT_THAT(read_infer_message(message, model, {})->wanted, ElementsAre(true, true));
+  const auto refusal = [&] {
+    const auto refused = read_infer_message(message, model, {});
+    return refused ? "taken" : refused.error().message();
+  };
+  message.add_outputs()->set_name("place\n");
+  EXPECT_THAT(refusal(), HasSubstr(R"(output "place\u000a": it is asked for twice)"));
+  message.mutable_outputs(2)->set_name(std::string("\0\x1b", 2));
+  EXPECT_THAT(refusal(), HasSubstr(R"(output "\u0000\u001b": the model has "score", "place\u000a" alone)"));
+  message.clear_outputs();
+  for (int i = 0; i < 1'000; ++i) message.add_outputs()->set_name(std::to_string(i));
+  EXPECT_THAT(refusal(), HasSubstr("output \"0\": the model has"));
 }
 
 // Two bytes of a field that is repeated become a hundred in memory.
@@ -194,6 +217,22 @@ TEST(InferMessage, AnAnswerHasItsValuesInTheFormOfTheRequest) {
   const inference::ModelInferResponse raw = infer_message(answer, true);
   EXPECT_FALSE(raw.outputs(0).has_contents());
   EXPECT_EQ(raw.raw_output_contents(0), std::string(reinterpret_cast<const char*>(values.data()), 24));
+}
+
+TEST(InferMessage, AnAnswerHasSeveralOutputsInTheirOrder) {
+  const std::vector<TensorInterface> outputs{{"score", ProtocolType::float32, {2}, 2},
+                                             {"place", ProtocolType::int32, {}, 1}};
+  const std::vector<TensorValues> values{{.shape = {2}, .words = {1, 2}}, {.words = {std::bit_cast<float>(-7)}}};
+  const InferAnswer answer{
+      .model = "m", .version = "3", .digest = "ab", .id = {}, .rows = 1, .outputs = answered(outputs, values, {}, {})};
+  const inference::ModelInferResponse plain = infer_message(answer, false), raw = infer_message(answer, true);
+  EXPECT_EQ(plain.outputs(1).name(), "place");
+  EXPECT_THAT(plain.outputs(0).contents().fp32_contents(), ElementsAre(1, 2));
+  EXPECT_THAT(plain.outputs(1).contents().int_contents(), ElementsAre(-7));
+  EXPECT_THAT(raw.outputs(0).shape(), ElementsAre(1, 2));
+  EXPECT_THAT(raw.outputs(1).shape(), ElementsAre(1));
+  ASSERT_EQ(raw.raw_output_contents_size(), 2);
+  EXPECT_EQ(raw.raw_output_contents(1), std::string("\xf9\xff\xff\xff"));
 }
 
 }  // namespace

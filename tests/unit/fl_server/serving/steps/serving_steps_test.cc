@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "base/random.h"
 #include "tests/support/matchers.h"
 #include "tests/unit/fl_server/serving/steps/steps_world.h"
@@ -14,9 +16,11 @@ namespace {
 
 using test::after_of;
 using test::before_of;
+using test::finished;
 using test::model_of;
 using test::parse_steps;
 using test::prepared;
+using test::tensor_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -47,6 +51,35 @@ TEST(ServingSteps, SayWhatClientsSendAndGet) {
   EXPECT_THAT(client.outputs, ElementsAre(TensorInterface{"label", ProtocolType::bytes, {2}, 2},
                                           TensorInterface{"probability", ProtocolType::float32, {2}, 2}));
   EXPECT_EQ((*fitted)->steps(), *steps);
+}
+
+// Behind a model of several outputs: any of them, and not each has to be used, but for its own.
+TEST(ServingSteps, TakeOutputsOfAModelThatHasSeveral) {
+  ModelInterface model = model_of({2}, {3});
+  model.outputs.push_back(tensor_of("age", ProtocolType::float32, {1}));
+  model.outputs.push_back(tensor_of("sex", ProtocolType::int32, {}));
+  const std::vector<float> rows = {1, 3, 2, 9, 8, 7, 41, 42, std::bit_cast<float>(1), std::bit_cast<float>(0)};
+  const std::string best = R"({"name":"best","step":"argmax","from":"out"})";
+  const auto two = finished(after_of(best, R"({"class":"best","years":"age"})"), model, rows);
+  ASSERT_OK(two);
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ(std::bit_cast<int32_t>((*two)[0].words[0]), 1);
+  EXPECT_EQ(std::bit_cast<int32_t>((*two)[0].words[1]), 0);
+  EXPECT_THAT((*two)[1].words, ElementsAre(41, 42));
+  // Steps before the model alone: clients get all that it has, in its order.
+  const auto before = parse_steps(before_of("FP32", "[2]", R"({"name":"last","step":"scale","from":"x","factor":2})"));
+  ASSERT_OK(before);
+  const auto fitted = (*before)->fit(model);
+  ASSERT_OK(fitted);
+  EXPECT_EQ((*fitted)->client().outputs, model.outputs);
+  const auto all = (*fitted)->finish(rows, 2);
+  ASSERT_OK(all);
+  EXPECT_THAT((*all)[0].words, ElementsAre(1, 3, 2, 9, 8, 7));
+  EXPECT_EQ(std::bit_cast<int32_t>((*all)[2].words[0]), 1);
+  EXPECT_THAT(refusal(after_of(R"({"name":"age","step":"sigmoid","from":"out"})", R"({"age":"age"})"), model),
+              HasSubstr(R"(step "age": there is a value "age" before it)"));
+  EXPECT_THAT(refusal(after_of(R"({"name":"odds","step":"sigmoid","from":"age"})", R"({"odds":"odds"})"), model),
+              HasSubstr(R"("out": nothing uses it)"));
 }
 
 TEST(ServingSteps, RefuseWhatDoesNotJoinUpByTheStepsName) {

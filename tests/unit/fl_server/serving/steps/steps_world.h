@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fl_server/serving/output_places.h"
 #include "fl_server/serving/serving_steps.h"
 
 namespace coterie::test {
@@ -24,7 +25,7 @@ inline TensorInterface tensor_of(const std::string& name, ProtocolType type, con
 
 // A model with one input.
 inline ModelInterface model_of(const Shape& input, const Shape& output, ProtocolType type = ProtocolType::float32) {
-  return {.inputs = {tensor_of("in", type, input)}, .output = tensor_of("out", ProtocolType::float32, output)};
+  return {.inputs = {tensor_of("in", type, input)}, .outputs = {tensor_of("out", ProtocolType::float32, output)}};
 }
 
 // "before" steps from the input "x", of which the last one, "last", is the model's input.
@@ -50,12 +51,12 @@ inline Result<std::vector<float>> prepared(const std::string& json, const ModelI
   return numbers;
 }
 
-// What clients get of these rows of the model's output.
+// What clients get of these rows of the model's outputs (OutputPlaces).
 inline Result<std::vector<TensorValues>> finished(const std::string& json, const ModelInterface& model,
-                                                  const std::vector<float>& output) {
+                                                  const std::vector<float>& outputs) {
   COT_ASSIGN(const auto steps, parse_steps(json));
   COT_ASSIGN(const auto fitted, steps->fit(model));
-  return fitted->finish(output, output.size() / model.output.elements);
+  return fitted->finish(outputs, outputs.size() / answer_elements(model));
 }
 
 }  // namespace coterie::test
