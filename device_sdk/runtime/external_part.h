@@ -1,5 +1,6 @@
 // Parts of a model's graph that something else computes (delegate/): the compiler puts one step in the place of a
-// part's ops, and the steps of the others around it.
+// part's ops, and the steps of the others around it. In a training a part has two: its forward
+// and its backward.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,10 @@ namespace coterie {
 class ExternalStep {
  public:
   virtual ~ExternalStep() = default;
-  // `buffers`: the part's inputs, to be read alone, and then its outputs, all of them to be written; each has its
-  // tensor's elements at the program's batch. null, or what is wrong, of static duration: the program's fault.
+  // `buffers`, each with its tensor's elements at the program's batch. Forward: the part's inputs and parameters, to be
+  // read alone, and then its outputs, all of them to be written. Backward: inputs, parameters and outputs, with the
+  // values that forward had, and the gradients of outputs, to be read alone; and then the gradients that it gives, to
+  // be written. null, or what is wrong, of static duration: the program's fault.
   virtual const char* run(float* const* buffers) = 0;
 };
 
@@ -22,6 +25,11 @@ struct ExternalPart {
   std::vector<uint32_t> inputs;   // float32 tensors that ops outside make, or the model's inputs
   std::vector<uint32_t> outputs;  // float32 tensors that ops outside read, or the model's output
   std::shared_ptr<ExternalStep> step;
+  // A training alone has these, by needed_gradients.h.
+  std::vector<uint32_t> parameters = {};        // that are trained, and that some op of the part reads
+  std::vector<uint32_t> output_gradients = {};  // of the outputs, those whose gradients backward is given
+  std::vector<uint32_t> gradients = {};         // of inputs and parameters, those whose gradients it gives
+  std::shared_ptr<ExternalStep> backward = {};  // null: it gives none
 };
 
 struct ExternalParts {

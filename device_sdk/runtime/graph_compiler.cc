@@ -6,6 +6,7 @@
 #include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/loss_rule.h"
+#include "device_sdk/runtime/needed_gradients.h"
 #include "device_sdk/runtime/offset_step.h"
 #include "device_sdk/runtime/proximal_step.h"
 #include "device_sdk/runtime/shape_inference.h"
@@ -26,20 +27,6 @@ void run_accumulate(const Step& step, const StepContext& context) {
 }
 
 constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accumulate};
-
-struct ExternalSettings {
-  std::shared_ptr<ExternalStep> step;
-  size_t ops;
-};
-
-void describe_external(const ExternalSettings& s, SettingsText& text) { text.add("ops", s.ops); }
-
-void run_external(const Step& step, const StepContext& context) {
-  const char* const fault = step.as<ExternalSettings>().step->run(step.buffers);
-  if (fault != nullptr && context.fault != nullptr) *context.fault = fault;
-}
-
-constexpr StepKindOf<ExternalSettings> kExternalStep{"external.run", run_external, describe_external};
 
 // Beside the graph's own output. Heads that name none are found wrong where their losses are emitted.
 std::vector<uint32_t> outputs_asked_for(const ModelGraph& graph, const CompileSettings& settings) {
@@ -195,17 +182,11 @@ BufferId GraphCompiler::new_whole_gradient(uint32_t tensor) {
 void GraphCompiler::find_needed_gradients() {
   for (uint32_t i = 0; i < graph_.tensors.size(); ++i) needs_gradient_[i] = is_trained(i);
   for (const uint32_t tensor : settings_.differentiated) needs_gradient_[tensor] = true;
+  spread_needed_gradients(graph_, index_, types_, needs_gradient_);
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
     if (!index_.is_needed[i]) continue;
-    const OpInfo& op = graph_.ops[i];
-    const bool has_backward = rule_of(op.kind)->backward != nullptr;
-    for (const uint32_t tensor : op.inputs) {
-      if (tensor == kNoTensor) continue;
-      ++readers_left_[tensor];
-      if (!needs_gradient_[tensor] || !has_backward) continue;
-      for (const uint32_t output : op.outputs) {
-        if (output != kNoTensor && types_[output].type == DataType::float32) needs_gradient_[output] = true;
-      }
+    for (const uint32_t tensor : graph_.ops[i].inputs) {
+      if (tensor != kNoTensor) ++readers_left_[tensor];
     }
   }
 }
@@ -259,16 +240,6 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
   }
 }
 
-// What crosses a part's border has a reader or a maker that no fusion may take for its own.
-void GraphCompiler::keep_borders() {
-  if (settings_.external == nullptr) return;
-  for (const ExternalPart& part : settings_.external->parts) {
-    for (const auto* border : {&part.inputs, &part.outputs}) {
-      for (const uint32_t tensor : *border) index_.consumers[tensor].push_back(kNoOp);
-    }
-  }
-}
-
 void GraphCompiler::emit_forward() {
   if (settings_.external == nullptr) {
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
@@ -290,34 +261,48 @@ void GraphCompiler::emit_forward_of(uint32_t op) {
   for (const uint32_t tensor : graph_.ops[op].outputs) emit_rounded_if_asked(tensor, phase);
 }
 
-void GraphCompiler::emit_external(const ExternalPart& part) {
-  program_.set_origin(part.ops.front());
-  std::vector<BufferId> buffers;
-  for (const uint32_t tensor : part.inputs) buffers.push_back(values_[tensor]);
-  for (const uint32_t tensor : part.outputs) buffers.push_back(values_[tensor] = new_value(tensor));
-  program_.emit(Phase::forward, kExternalStep, ExternalSettings{part.step, part.ops.size()}, buffers);
-}
-
 void GraphCompiler::emit_backward() {
-  for (size_t i = graph_.ops.size(); i-- > 0;) {
-    const OpInfo& op = graph_.ops[i];
-    if (!index_.is_needed[i]) continue;
-    const bool has_gradient = std::any_of(op.outputs.begin(), op.outputs.end(), [&](uint32_t tensor) {
-      return tensor != kNoTensor && gradients_[tensor] != kNoBuffer;
-    });
-    if (has_gradient && op_needs_gradient(i)) {
-      program_.set_origin(static_cast<uint32_t>(i));
-      OpBuild build(*this, i, Phase::backward);
-      rule_of(op.kind)->backward(build);
-      settle_gradients();
+  const auto ops = static_cast<uint32_t>(graph_.ops.size());
+  if (settings_.external == nullptr) {
+    for (uint32_t i = ops; i-- > 0;) {
+      if (index_.is_needed[i]) emit_backward_of(i);
     }
-    for (const uint32_t tensor : op.inputs) {
-      if (tensor == kNoTensor) continue;
-      --readers_left_[tensor];
-      if (is_trained(tensor)) emit_update_if_last(tensor);
+    return emit_ranges();
+  }
+  const ExternalParts& external = *settings_.external;
+  for (size_t i = external.order.size(); i-- > 0;) {
+    const uint32_t unit = external.order[i];
+    if (unit < ops) {
+      emit_backward_of(unit);
+      continue;
     }
+    const ExternalPart& part = external.parts[unit - ops];
+    emit_external_backward(part);
+    for (const uint32_t op : part.ops) end_backward_of(op);
   }
   emit_ranges();
+}
+
+void GraphCompiler::emit_backward_of(uint32_t op_index) {
+  const OpInfo& op = graph_.ops[op_index];
+  const bool has_gradient = std::any_of(op.outputs.begin(), op.outputs.end(), [&](uint32_t tensor) {
+    return tensor != kNoTensor && gradients_[tensor] != kNoBuffer;
+  });
+  if (has_gradient && op_needs_gradient(op_index)) {
+    program_.set_origin(op_index);
+    OpBuild build(*this, op_index, Phase::backward);
+    rule_of(op.kind)->backward(build);
+    settle_gradients();
+  }
+  end_backward_of(op_index);
+}
+
+void GraphCompiler::end_backward_of(uint32_t op_index) {
+  for (const uint32_t tensor : graph_.ops[op_index].inputs) {
+    if (tensor == kNoTensor) continue;
+    --readers_left_[tensor];
+    if (is_trained(tensor)) emit_update_if_last(tensor);
+  }
 }
 
 ChannelRange GraphCompiler::channels_of(uint32_t tensor) const {

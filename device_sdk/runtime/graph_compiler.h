@@ -65,7 +65,7 @@ struct CompileSettings {
   // With none each op's own output is there.
   Optimisation optimisation = Optimisation::rounding;
   bool runs_waves = true;                   // TrainOptions
-  const ExternalParts* external = nullptr;  // of predict: parts that are computed elsewhere; outlives compile()
+  const ExternalParts* external = nullptr;  // of predict and train: what is computed elsewhere; outlives compile()
   uint32_t threads = 1;                     // into how many parts a step is cut at most; the results are the same bits
   double part_nanoseconds_min = limits::kPartNanosecondsMin;
 };
@@ -148,10 +148,13 @@ class GraphCompiler {
   void emit_forward();
   void emit_forward_of(uint32_t op);
   void emit_external(const ExternalPart& part);
+  void emit_external_backward(const ExternalPart& part);
   Status emit_loss_behind(CompiledModel& compiled);
   Status emit_losses_of_heads(CompiledModel& compiled);
   BufferId new_target(const TensorType& type);
   void emit_backward();
+  void emit_backward_of(uint32_t op);
+  void end_backward_of(uint32_t op);
   void keep_differentiated(CompiledModel& compiled);
   Status emit_all(CompiledModel& compiled);
   std::vector<std::vector<uint32_t>> held_tensors() const;

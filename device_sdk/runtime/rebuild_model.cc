@@ -6,7 +6,7 @@
 
 namespace coterie {
 
-Result<Model> rebuild_model(ModelGraph graph, std::span<const float> parameters) {
+Result<Model> rebuild_model(ModelGraph graph, std::span<const float> parameters, std::vector<uint32_t>* moved_to) {
   std::vector<bool> used(graph.tensors.size());
   for (const OpInfo& op : graph.ops) {
     for (const auto* list : {&op.inputs, &op.outputs}) {
@@ -40,6 +40,7 @@ Result<Model> rebuild_model(ModelGraph graph, std::span<const float> parameters)
   move(graph.inputs);
   graph.output = index[graph.output];
   graph.tensors = std::move(tensors);
+  if (moved_to != nullptr) *moved_to = std::move(index);
   return Model::load(sealed_model_file(graph, payload));
 }
 

@@ -12,6 +12,8 @@
 #include "device_sdk/runtime/step_runner.h"
 #include "device_sdk/runtime/trainer_state.h"
 #include "device_sdk/runtime/training_kernels.h"
+#include "device_sdk/runtime/training_parts.h"
+#include "device_sdk/runtime/training_programs.h"
 
 namespace coterie {
 namespace {
@@ -20,83 +22,9 @@ using kernels::kSquaresBlock;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
 
-Status check_examples(uint64_t examples) {
-  if (examples < 1) return bad("there are no examples");
-  if (examples > limits::kTrainingExamplesMax) {
-    return Error(ErrorCode::too_large, "training: " + std::to_string(examples) + " examples, at most 2^26");
-  }
-  return {};
-}
-
-// The whole micro-batch and the smaller last one of an epoch, planned but not yet bound to an arena.
-struct Compiled {
-  CompiledModel whole;
-  std::optional<CompiledModel> rest;
-  uint32_t batch_size = 0, micro_batch_size = 0, rest_size = 0;
-  ArenaLayout layout;
-  Augmentation augmentation;
-  LossSettings loss;  // of the options, or of mixtures
-};
-
-std::span<const float> offset_of(const TrainOptions& options) {
-  return options.gradient_offset ? std::span<const float>(*options.gradient_offset) : std::span<const float>();
-}
-
 // How many of a device's examples are held out. Precondition: check_options.
 uint64_t held_out_of(const TrainOptions& options, uint64_t examples) {
   return options.early_stopping ? held_out_count(examples, options.early_stopping->validation_share) : 0;
-}
-
-// `examples` are trained on. Precondition: check_options.
-Result<Compiled> compile_batches(const Model& model, const TrainOptions& options, uint64_t examples) {
-  COT_TRY(check_examples(examples));
-  if (options.gradient_offset && options.gradient_offset->size() != model.value_count()) {
-    return bad("gradient_offset has " + std::to_string(options.gradient_offset->size()) + " values, the model " +
-               std::to_string(model.value_count()));
-  }
-  Compiled compiled;
-  COT_ASSIGN(compiled.augmentation, augmentation_for(model, options.loss, options.augment));
-  compiled.loss = loss_with(compiled.augmentation, options.loss);
-  compiled.batch_size = static_cast<uint32_t>(std::min<uint64_t>(options.batch_size, examples));
-  compiled.micro_batch_size =
-      options.micro_batch_size == 0 ? compiled.batch_size : std::min(options.micro_batch_size, compiled.batch_size);
-  if (!options.loss.heads.empty() && options.loss.ignore_label && compiled.micro_batch_size < compiled.batch_size) {
-    return bad("heads with an ignore_label are computed a whole batch at a time: micro_batch_size must be 0");
-  }
-  COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
-  COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
-  CompileSettings settings{.loss = compiled.loss,
-                           .batch_size = compiled.micro_batch_size,
-                           .optimizer = options.optimizer,
-                           .keeps_gradients = compiled.micro_batch_size < compiled.batch_size ||
-                                              options.clip_norm > 0 || options.clip_value > 0 ||
-                                              options.loss_scaling.is_on(),
-                           .freeze_statistics = options.freeze_statistics,
-                           .groups = options.groups,
-                           .proximal_mu = options.proximal_mu,
-                           .gradient_offset = offset_of(options),
-                           .is_trainable = std::move(is_trainable),
-                           .channels = std::move(channels),
-                           .qat = options.qat,
-                           .arena_bytes_max = options.arena_bytes_max,
-                           .storage = options.storage,
-                           .planned_bytes_max = options.planned_bytes_max,
-                           .joins_steps = options.joins_steps,
-                           .optimisation = options.optimisation,
-                           .runs_waves = options.runs_waves,
-                           .threads = options.threads,
-                           .part_nanoseconds_min = options.part_nanoseconds_min};
-  compiled.rest_size = static_cast<uint32_t>(examples % settings.batch_size);
-  COT_ASSIGN(compiled.whole, compile(model, settings));
-  compiled.layout = compiled.whole.layout;
-  if (compiled.rest_size == 0) return compiled;
-  settings.batch_size = compiled.rest_size;
-  // It rounds only where the larger batch has to.
-  if (compiled.whole.narrowed.tensors == 0) settings.storage = Storage::float32;
-  COT_ASSIGN(compiled.rest, compile(model, settings));
-  // Both programs run in one arena, one after the other: its size is the larger of the two, region by region.
-  compiled.layout.join(compiled.rest->layout);
-  return compiled;
 }
 
 TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint32_t micro_batch_size,
@@ -158,6 +86,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
     return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
   }
   run_phase(s, runner, code.compiled.program, Phase::backward, context);
+  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
   return {};
 }
 
@@ -186,7 +115,7 @@ void for_each_statistic(TrainerState& s, const Visit& visit) {
 }
 
 void keep_statistics(TrainerState& s) {
-  if (s.loss_scale.scale == 0) return;
+  if (!s.keeps_statistics()) return;
   s.statistics.clear();  // its capacity stays
   for_each_statistic(s, [&](std::span<float> v) { s.statistics.insert(s.statistics.end(), v.begin(), v.end()); });
 }
@@ -241,6 +170,22 @@ void begin(TrainerState& s) {
   }
 }
 
+// The programs without the parts that were given up, on an arena that has what the old one had of the training.
+Status compile_anew(TrainerState& s) {
+  COT_ASSIGN(TrainingPrograms compiled, compile_programs(s.model, s.options, s.order.size(), s.parts));
+  COT_TRY(check_planned(compiled, s.options));
+  COT_ASSIGN(Arena arena, Arena::create(compiled.layout, s.options.arena_bytes_max));
+  for (const Region kept : {Region::parameters, Region::slot0, Region::slot1, Region::factors, Region::ranges}) {
+    std::ranges::copy(s.region(kept), arena.region(kept).begin());
+  }
+  s.prepared.forget();
+  s.arena = std::move(arena);
+  s.whole = BatchProgram(s.model, compiled.loss, compiled.micro_batch_size, std::move(compiled.whole), s.arena);
+  if (compiled.rest) s.rest.emplace(s.model, compiled.loss, compiled.rest_size, std::move(*compiled.rest), s.arena);
+  s.has_given_up_part = false;
+  return {};
+}
+
 void end_epoch(TrainerState& s) {
   s.position = 0;
   s.epoch += 1;
@@ -251,18 +196,76 @@ void end_epoch(TrainerState& s) {
   s.epoch_ignored_start = s.ignored;
 }
 
+// Trains on the next mini-batch.
+Status train_step(TrainerState& s, StepRunner* runner) {
+  const uint64_t start = s.position;
+  const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
+  // Denormal numbers take a hundred times as long on some CPUs, and gradients pass through them on their way to 0.
+  const FlushDenormals flush;
+  if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
+  keep_statistics(s);
+  StepLoss loss;
+  s.begin_step_of_heads();
+  while (s.position < start + batch) {
+    const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
+    const float share = static_cast<float>(micro) / static_cast<float>(batch);
+    if (const Status ran = run_micro_batch(s, micro, share, loss, runner); !ran) {
+      // The micro-batches of a failed step are not counted: the step can be tried again from its beginning.
+      s.position = start;
+      if (s.parts != nullptr) put_statistics_back(s);
+      return ran;
+    }
+    s.position += micro;
+  }
+  // Parts were divided by the step's rows (run_micro_batch); the mean divides by what all their weights came to. A step
+  // whose labels weigh nothing has no loss and moves nothing.
+  const double rows = static_cast<double>(batch * s.rows_an_example);
+  const double rows_a_weight = loss.weight > 0 ? rows / loss.weight : 0;
+  // Heads' rows weigh alike where there are parts (compile_programs).
+  const double factor = batch > s.micro_batch_size && s.heads.empty() ? rows_a_weight : 1;
+  if (!s.region(Region::gradients).empty() && unscale(s, factor)) {
+    clip(s);
+    if (runner != nullptr) runner->scaled(s.region(Region::gradients));
+    StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
+    const double rate = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
+    context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, rate);
+    run_phase(s, runner, s.whole.compiled.program, Phase::update, context);
+  }
+
+  s.step += 1;
+  s.seen += batch;
+  if (s.heads.empty()) {
+    s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
+    s.correct += loss.sums.correct;
+  } else {
+    s.loss_sum += s.count_heads(batch) * static_cast<double>(batch);
+    s.correct += s.step_heads[0].sums.correct;
+  }
+  s.ignored += loss.ignored;
+  if (s.position == s.order.size()) end_epoch(s);
+  return {};
+}
+
 }  // namespace
 
 Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples) {
+  return create_with(model, options, examples, nullptr);
+}
+
+Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples,
+                                TrainingParts& parts) {
+  COT_TRY(check_options(options));
+  COT_TRY(parts.begin(model, options));
+  return create_with(model, options, examples, &parts);
+}
+
+Result<Trainer> Trainer::create_with(const Model& model, const TrainOptions& options, ExampleSource& examples,
+                                     TrainingParts* parts) {
   COT_TRY(check_options(options));
   COT_TRY(check_examples(examples.size()));
   const uint64_t held_out = held_out_of(options, examples.size()), count = examples.size() - held_out;
-  COT_ASSIGN(Compiled compiled, compile_batches(model, options, count));
-  if (options.planned_bytes_max > 0 && compiled.layout.planned_bytes > options.planned_bytes_max) {
-    return Error(ErrorCode::too_large, "training: activations and gradients need at least " +
-                                           std::to_string(compiled.layout.planned_bytes) + " bytes, allowed are " +
-                                           std::to_string(options.planned_bytes_max));
-  }
+  COT_ASSIGN(TrainingPrograms compiled, compile_programs(model, options, count, parts));
+  COT_TRY(check_planned(compiled, options));
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(options.threads));
   COT_ASSIGN(Arena arena, Arena::create(compiled.layout, options.arena_bytes_max));
   BatchProgram whole(model, compiled.loss, compiled.micro_batch_size, std::move(compiled.whole), arena);
@@ -298,12 +301,13 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
       .norm_blocks = std::vector<double>(blocks),
       .statistics = {},
       .validation = std::move(validation),
+      .parts = parts,
       .random = Prng(options.seed),
       .order = std::vector<uint32_t>(count)});
   state->make_heads();
   size_t statistics = 0;  // keep_statistics() does not allocate
   for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
-  if (options.loss_scaling.is_on()) state->statistics.reserve(statistics);
+  if (state->keeps_statistics()) state->statistics.reserve(statistics);
   begin(*state);
   return Trainer(std::move(state));
 }
@@ -326,7 +330,7 @@ Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& opt
   COT_TRY(check_options(options));
   COT_TRY(check_examples(examples));
   const uint64_t held_out = held_out_of(options, examples), count = examples - held_out;
-  COT_ASSIGN(const Compiled compiled, compile_batches(model, options, count));
+  COT_ASSIGN(const TrainingPrograms compiled, compile_programs(model, options, count, nullptr));
   uint64_t validation_bytes = 0;
   if (held_out > 0) {
     COT_ASSIGN(validation_bytes, Validation::plan(model, options, compiled.micro_batch_size, held_out));
@@ -348,51 +352,14 @@ Status Trainer::step(StepRunner* runner) {
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   // A look is a step of its own: it may be as long as an epoch, and the caller can stop in between.
   if (s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
-  const uint64_t start = s.position;
-  const size_t batch = std::min<uint64_t>(s.batch_size, s.order.size() - start);
-  // Denormal numbers take a hundred times as long on some CPUs, and gradients pass through them on their way to 0.
-  const FlushDenormals flush;
-  if (const auto sums = s.region(Region::gradients); !sums.empty()) std::memset(sums.data(), 0, sums.size_bytes());
-  keep_statistics(s);
-  StepLoss loss;
-  s.begin_step_of_heads();
-  while (s.position < start + batch) {
-    const size_t micro = std::min<uint64_t>(s.micro_batch_size, start + batch - s.position);
-    const float share = static_cast<float>(micro) / static_cast<float>(batch);
-    if (const Status ran = run_micro_batch(s, micro, share, loss, runner); !ran) {
-      // The micro-batches of a failed step are not counted: the step can be tried again from its beginning.
-      s.position = start;
-      return ran;
-    }
-    s.position += micro;
+  if (s.parts == nullptr) return train_step(s, runner);
+  if (runner != nullptr) return bad("a StepRunner, and a delegate, do not go together: the programs change on the way");
+  for (;;) {
+    if (s.has_given_up_part) COT_TRY(compile_anew(s));
+    const Status done = train_step(s, nullptr);
+    if (done || !s.parts->has_given_up()) return done;
+    s.has_given_up_part = true;
   }
-  // Parts were divided by the step's rows (run_micro_batch); the mean divides by what all their weights came to. A step
-  // whose labels weigh nothing has no loss and moves nothing.
-  const double rows = static_cast<double>(batch * s.rows_an_example);
-  const double rows_a_weight = loss.weight > 0 ? rows / loss.weight : 0;
-  // Heads' rows weigh alike where there are parts (compile_batches).
-  const double factor = batch > s.micro_batch_size && s.heads.empty() ? rows_a_weight : 1;
-  if (!s.region(Region::gradients).empty() && unscale(s, factor)) {
-    clip(s);
-    if (runner != nullptr) runner->scaled(s.region(Region::gradients));
-    StepContext context{.kernels = kernels::kernels(), .pool = s.pool.get()};
-    const double rate = learning_rate_factor(s.options.schedule, s.optimizer_step(), s.steps_in_all(), s.plateau);
-    context.optimizer = optimizer_moment(s.options.optimizer, s.optimizer_step() + 1, rate);
-    run_phase(s, runner, s.whole.compiled.program, Phase::update, context);
-  }
-
-  s.step += 1;
-  s.seen += batch;
-  if (s.heads.empty()) {
-    s.loss_sum += loss.sums.loss * rows_a_weight / static_cast<double>(s.rows_an_example);
-    s.correct += loss.sums.correct;
-  } else {
-    s.loss_sum += s.count_heads(batch) * static_cast<double>(batch);
-    s.correct += s.step_heads[0].sums.correct;
-  }
-  s.ignored += loss.ignored;
-  if (s.position == s.order.size()) end_epoch(s);
-  return {};
 }
 
 TrainingSummary Trainer::summary() const {

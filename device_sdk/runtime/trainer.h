@@ -62,6 +62,7 @@ struct TrainingMemory {
 struct HeadResult;    // loss_heads.h
 struct TrainerState;  // trainer_state.h
 class StepRunner;     // step_runner.h
+class TrainingParts;  // training_parts.h
 
 // Not thread-safe; one thread at a time. Moves freely.
 class Trainer {
@@ -69,6 +70,11 @@ class Trainer {
   // Keeps a handle to the model and a reference to `examples`, which must outlive the trainer. A batch is never larger
   // than the data. Errors: invalid_argument (options, no examples, a loss that does not fit the model), too_large.
   static Result<Trainer> create(const Model& model, const TrainOptions& options, ExampleSource& examples);
+  // The same where something else computes parts of the model (delegate/training_delegation.h): not to our kernels'
+  // bits. `parts` outlives the trainer and serves no other. step() then takes no StepRunner. Errors: those of `parts`
+  // too.
+  static Result<Trainer> create(const Model& model, const TrainOptions& options, ExampleSource& examples,
+                                TrainingParts& parts);
   // What memory() of a trainer on so many examples would say; allocates none of it. Errors: as create, but
   // where planned_bytes_max is too little it says the least that would do.
   static Result<TrainingMemory> plan(const Model& model, const TrainOptions& options, uint64_t examples);
@@ -94,7 +100,9 @@ class Trainer {
   // nowhere, and `runner` sees none of it. On an error nothing has changed: the source's own, invalid_argument (a label
   // out of range, or the loss is no longer finite: training diverged), conflict (finished). But where a step has
   // several micro-batches, the running statistics of batch norm have moved with those before the one that failed.
-  // `runner`, if there is one, runs the step's programs, to the same bits; it is not kept.
+  // `runner`, if there is one, runs the step's programs, to the same bits; it is not kept. With TrainingParts: a part
+  // that fails is computed by our kernels from then on, and the step done again; statistics are put back where it fails
+  // all the same (too_large: without the part more memory is needed; the next call tries again).
   Status step(StepRunner* runner = nullptr);
   // With heads: loss_sum of their weighted sum, and correct and rows of the first one's output.
   TrainingSummary summary() const;
@@ -129,6 +137,8 @@ class Trainer {
 
  private:
   explicit Trainer(std::unique_ptr<TrainerState> state);
+  static Result<Trainer> create_with(const Model& model, const TrainOptions& options, ExampleSource& examples,
+                                     TrainingParts* parts);
 
   std::unique_ptr<TrainerState> state_;
 };

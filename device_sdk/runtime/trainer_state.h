@@ -18,6 +18,8 @@
 
 namespace coterie {
 
+class TrainingParts;  // training_parts.h
+
 // What one head has come to since the start of training.
 struct HeadTotals {
   double loss_sum = 0;  // as TrainingSummary has it; not weighted
@@ -41,11 +43,16 @@ struct TrainerState {
   Prepared prepared;                 // of whole and rest
   uint64_t rows_an_example = 1;
   std::vector<double> norm_blocks;              // scratch of clipping
-  std::vector<float> statistics;                // loss scaling: the state before the step, in case it is skipped
+  std::vector<float> statistics;                // the state before the step, in case it is skipped or done again
   std::unique_ptr<Validation> validation = {};  // null: nothing is held out; else it changes with the steps
+  TrainingParts* parts = nullptr;               // null: our kernels compute all of it
+  bool has_given_up_part = false;               // the programs still have one: they are to be compiled anew
 
   std::vector<HeadSums> step_heads = {};    // scratch: the step's, one a head
   std::vector<uint64_t> step_ignored = {};  // likewise: rows
+
+  // Whether a step may have to be undone: `statistics` then has room for them.
+  bool keeps_statistics() const { return options.loss_scaling.is_on() || parts != nullptr; }
 
   // Changed by every step.
   Prng random;

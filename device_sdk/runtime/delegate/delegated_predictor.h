@@ -30,6 +30,7 @@ struct DelegateReport {
     std::string refusal;                   // why our kernels compute it after all; empty: the delegate does
     std::optional<VerifiedPart> verified;  // none before the first run
     BorderCopies copies;
+    std::optional<VerifiedPart> gradients = {};  // of a training, in norm (gradient_check.h); none before the first
   };
   DelegateTraits traits;
   std::vector<Part> parts;

@@ -1,41 +1,15 @@
 #include "device_sdk/runtime/delegate/part_runner.h"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "device_sdk/runtime/delegate/fence.h"
+#include "device_sdk/runtime/delegate/guarded_buffer.h"
 #include "device_sdk/runtime/shape_inference.h"
 
 namespace coterie {
 namespace {
 
 constexpr const char* kGivenUp = "a delegate's part was given up";
-constexpr size_t kGuardFloats = 64;
-constexpr uint32_t kGuardBits = 0x7fc0c07e;  // a NaN that nobody computes: what is not written is seen, too
-
-float guard() { return std::bit_cast<float>(kGuardBits); }
-
-// A buffer between guards.
-class GuardedBuffer {
- public:
-  explicit GuardedBuffer(uint64_t count) : values_(count + 2 * kGuardFloats, guard()) {}
-
-  float* data() { return values_.data() + kGuardFloats; }
-  std::span<const float> view() const { return std::span(values_).subspan(kGuardFloats, size()); }
-  bool has_guards() const {
-    const auto is_guard = [](float value) { return std::bit_cast<uint32_t>(value) == kGuardBits; };
-    const std::span<const float> all(values_);
-    return std::ranges::all_of(all.first(kGuardFloats), is_guard) &&
-           std::ranges::all_of(all.last(kGuardFloats), is_guard);
-  }
-
- private:
-  size_t size() const { return values_.size() - 2 * kGuardFloats; }
-
-  std::vector<float> values_;
-};
-
 Error given_up(const std::string& what) { return {ErrorCode::refused, what}; }
 
 }  // namespace

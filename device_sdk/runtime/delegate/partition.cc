@@ -6,10 +6,14 @@
 
 #include "device_sdk/runtime/delegate/fence.h"
 #include "device_sdk/runtime/graph_index.h"
+#include "device_sdk/runtime/needed_gradients.h"
 #include "device_sdk/runtime/shape_inference.h"
 
 namespace coterie {
 namespace {
+
+// Backward of a layer multiplies twice what its forward does: for its inputs and for its weights.
+constexpr double kTrainingPasses = 3;
 
 std::string microseconds(double nanoseconds) {
   char text[32];
@@ -32,8 +36,10 @@ class Partitioner {
         traits_(std::move(traits)),
         settings_(settings),
         inferred_(std::move(types)),
-        view_{graph_, inferred_.types, model.parameters()},
+        trained_(settings.is_trained.empty() ? trained_by_default(graph_) : settings.is_trained),
+        view_{graph_, inferred_.types, model.parameters(), settings.trains ? &trained_ : nullptr},
         index_(graph_),
+        needs_gradient_(graph_.tensors.size()),
         is_settled_(graph_.tensors.size()),
         reasons_(graph_.ops.size()),
         group_(graph_.ops.size(), kNoOp),
@@ -41,6 +47,10 @@ class Partitioner {
 
   Partition run() {
     find_settled();
+    if (settings_.trains) {
+      needs_gradient_ = trained_;
+      spread_needed_gradients(graph_, index_, inferred_.types, needs_gradient_);
+    }
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
       if (!index_.is_needed[i]) continue;
       found_.flops += inferred_.op_flops[i];
@@ -63,9 +73,9 @@ class Partitioner {
  private:
   // What our compiler computes once (prepared.h): a part may read none of it but what is stored.
   void find_settled() {
-    for (uint32_t i = 0; i < graph_.tensors.size(); ++i) is_settled_[i] = view_.is_stored(i);
+    for (uint32_t i = 0; i < graph_.tensors.size(); ++i) is_settled_[i] = view_.is_stored(i) && !view_.is_trained(i);
     for (const OpInfo& op : graph_.ops) {
-      if (!is_settled(op)) continue;
+      if (!is_settled(op) || (settings_.trains && op.kind == OpKind::dropout)) continue;
       for (const uint32_t tensor : op.outputs) {
         if (tensor != kNoTensor) is_settled_[tensor] = true;
       }
@@ -77,7 +87,7 @@ class Partitioner {
 
   std::string reason_of(uint32_t i) const {
     const OpInfo& op = graph_.ops[i];
-    if (settings_.trains && !traits_.computes_backward) return traits_.name + " computes no backward";
+    if (std::string reason = settings_.trains ? reason_of_training(op) : ""; !reason.empty()) return reason;
     if (is_settled(op)) return "it is computed once, from values that never change";
     for (const auto* list : {&op.inputs, &op.outputs}) {
       for (const uint32_t tensor : *list) {
@@ -91,6 +101,19 @@ class Partitioner {
       return {};
     });
     return asked ? reason : asked.error().message();
+  }
+  // What computes something else in a training, or what no gradient goes through.
+  std::string reason_of_training(const OpInfo& op) const {
+    if (!traits_.computes_backward) return traits_.name + " computes no backward";
+    if (!settings_.own_reason.empty()) return settings_.own_reason;
+    if (op.kind == OpKind::dropout) return "it drops units at random in a training";
+    const bool is_norm = op.kind == OpKind::batch_norm;
+    if (is_norm && !settings_.freezes_statistics && !std::get<NormAttributes>(op.attributes).is_frozen) {
+      return "its statistics follow the batches of a training";
+    }
+    const auto needs = [&](uint32_t tensor) { return tensor != kNoTensor && needs_gradient_[tensor]; };
+    const bool has_none = rule_of(op.kind)->backward == nullptr && std::ranges::any_of(op.inputs, needs);
+    return has_none ? "no gradient goes through it" : "";
   }
   std::string reason_of_tensor(uint32_t tensor) const {
     const std::string& name = graph_.tensors[tensor].name;
@@ -159,6 +182,7 @@ class Partitioner {
     for (const uint32_t op : part.ops) {
       part.flops += inferred_.op_flops[op];
       for (const uint32_t tensor : graph_.ops[op].inputs) {
+        if (tensor != kNoTensor && view_.is_trained(tensor)) add_once(part.parameters, tensor);
         if (tensor == kNoTensor || view_.is_stored(tensor)) continue;
         const uint32_t maker = index_.producer[tensor];
         if (maker == kNoOp || group_[maker] != group) add_once(part.inputs, tensor);
@@ -167,10 +191,17 @@ class Partitioner {
         if (tensor != kNoTensor && is_read_outside(tensor, group)) add_once(part.outputs, tensor);
       }
     }
-    for (const uint32_t tensor : part.inputs) part.input_bytes += elements(view_.shape(tensor)) * kElementBytes;
-    for (const uint32_t tensor : part.outputs) part.output_bytes += elements(view_.shape(tensor)) * kElementBytes;
-    part.saved_nanoseconds = part.flops * traits_.saved_nanoseconds_per_flop;
-    part.border_nanoseconds = traits_.launch_nanoseconds +
+    if (settings_.trains) add_gradients(part);
+    const auto bytes_of = [&](const std::vector<uint32_t>& tensors) {
+      uint64_t bytes = 0;
+      for (const uint32_t tensor : tensors) bytes += elements(view_.shape(tensor)) * kElementBytes;
+      return bytes;
+    };
+    part.input_bytes = bytes_of(part.inputs) + bytes_of(part.parameters) + bytes_of(part.output_gradients);
+    part.output_bytes = bytes_of(part.outputs) + bytes_of(part.gradients);
+    const double runs = part.gradients.empty() ? 1 : 2, passes = part.gradients.empty() ? 1 : kTrainingPasses;
+    part.saved_nanoseconds = passes * part.flops * traits_.saved_nanoseconds_per_flop;
+    part.border_nanoseconds = runs * traits_.launch_nanoseconds +
                               static_cast<double>(part.input_bytes + part.output_bytes) * traits_.nanoseconds_per_byte;
     if (settings_.takes_whatever_cost || part.saved_nanoseconds > part.border_nanoseconds) {
       found_.parts.push_back(std::move(part));
@@ -181,6 +212,16 @@ class Partitioner {
                      microseconds(part.saved_nanoseconds) + ", and its border costs " +
                      microseconds(part.border_nanoseconds);
     }
+  }
+  void add_gradients(PlannedPart& part) const {
+    const auto take = [&](const std::vector<uint32_t>& from, std::vector<uint32_t>& into) {
+      for (const uint32_t tensor : from) {
+        if (needs_gradient_[tensor]) add_once(into, tensor);
+      }
+    };
+    take(part.outputs, part.output_gradients);
+    take(part.inputs, part.gradients);
+    take(part.parameters, part.gradients);
   }
   bool is_read_outside(uint32_t tensor, uint32_t group) const {
     return std::ranges::any_of(index_.consumers[tensor],
@@ -193,8 +234,10 @@ class Partitioner {
   const DelegateTraits traits_;
   const PartitionSettings& settings_;
   const InferredTypes inferred_;
+  const std::vector<bool> trained_;  // per tensor, of a training
   const DelegateGraph view_;
   const GraphIndex index_;
+  std::vector<bool> needs_gradient_;            // per tensor; of a training
   std::vector<bool> is_settled_;                // per tensor
   std::vector<std::string> reasons_;            // per op: why it is ours
   std::vector<uint32_t> group_;                 // per op: the first op of its group, or kNoOp
@@ -203,6 +246,14 @@ class Partitioner {
 };
 
 }  // namespace
+
+std::vector<bool> trained_by_default(const ModelGraph& graph) {
+  std::vector<bool> trained;
+  for (const TensorInfo& tensor : graph.tensors) {
+    trained.push_back(tensor.role == TensorRole::parameter && !tensor.is_frozen);
+  }
+  return trained;
+}
 
 Result<Partition> partition(const Model& model, const Delegate& delegate, const PartitionSettings& settings) {
   COT_ASSIGN(InferredTypes inferred, infer_types(model.graph(), settings.batch_size));

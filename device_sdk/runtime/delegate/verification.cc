@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/random.h"
+#include "device_sdk/runtime/delegate/rounding.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/rebuild_model.h"
 #include "device_sdk/runtime/shape_inference.h"
@@ -12,34 +12,16 @@
 namespace coterie {
 namespace {
 
-constexpr double kUnitRoundoff = 0x1p-24;
 constexpr uint64_t kSeed = 0x64656c6567617465;  // any
 
 using Values = std::vector<float>;
 using Views = std::span<const std::span<const float>>;
-
-std::string short_text(double value) {
-  if (std::isnan(value)) return "nan";  // whatever its sign
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
 
 Result<Values> computed(const Model& model, uint32_t batch_size, Views inputs, uint64_t count) {
   COT_ASSIGN(Predictor predictor, Predictor::create(model, batch_size));
   Values outputs(count);
   COT_TRY(predictor.run(inputs, batch_size, outputs));
   return outputs;
-}
-
-// Each value, changed by `relative` of it.
-Values changed(std::span<const float> values, double relative, Prng& prng) {
-  Values out(values.begin(), values.end());
-  for (float& value : out) {
-    const double factor = 1 + ((prng.next() & 1) != 0 ? relative : -relative);
-    value = static_cast<float>(static_cast<double>(value) * factor);
-  }
-  return out;
 }
 
 // The largest difference where both are finite.
@@ -66,25 +48,6 @@ double difference_of(float expected, float seen) {
   if (expected == seen) return 0;
   const double difference = std::fabs(static_cast<double>(expected) - static_cast<double>(seen));
   return std::isfinite(difference) ? difference : INFINITY;
-}
-
-// sqrt(n) u of the part's longest sum.
-double relative_rounding(const InferredTypes& inferred, const ModelGraph& graph, const PlannedPart& part) {
-  double longest = 4;
-  for (const uint32_t op : part.ops) {
-    const uint32_t output = graph.ops[op].outputs[0];
-    if (output == kNoTensor) continue;
-    longest = std::max(longest, inferred.op_flops[op] / static_cast<double>(elements(inferred.types[output].shape)));
-  }
-  return std::sqrt(longest) * kUnitRoundoff;
-}
-
-std::string op_text(const ModelGraph& graph, const PlannedPart& part, uint32_t output) {
-  for (const uint32_t op : part.ops) {
-    if (std::ranges::find(graph.ops[op].outputs, output) == graph.ops[op].outputs.end()) continue;
-    return std::string(to_string(graph.ops[op].kind)) + " " + graph.ops[op].name;
-  }
-  return "an op";
 }
 
 class OutputJudge {
@@ -119,7 +82,7 @@ class OutputJudge {
 
  private:
   Error refused(uint32_t output, const std::string& what) const {
-    return {ErrorCode::refused, op_text(model_.graph(), part_, output) + ", the end of a part of " +
+    return {ErrorCode::refused, maker_text(model_.graph(), part_, output) + ", the end of a part of " +
                                     std::to_string(part_.ops.size()) + ": " + what};
   }
   Result<double> largest_change(const Model& own, const Values& expected) const {
@@ -168,7 +131,8 @@ void add_some_parameter(ModelGraph& graph) {
 
 }  // namespace
 
-Result<Model> model_of_part(const Model& model, const PlannedPart& part, uint32_t output) {
+Result<Model> model_of_part(const Model& model, const PlannedPart& part, uint32_t output,
+                            std::vector<uint32_t>* moved_to) {
   const ModelGraph& whole = model.graph();
   ModelGraph graph;
   graph.name = whole.name;
@@ -184,7 +148,7 @@ Result<Model> model_of_part(const Model& model, const PlannedPart& part, uint32_
   add_some_parameter(graph);
   graph.inputs = part.inputs;
   graph.output = output;
-  return rebuild_model(std::move(graph), model.parameters());
+  return rebuild_model(std::move(graph), model.parameters(), moved_to);
 }
 
 Result<VerifiedPart> verify_part(const Model& model, const PlannedPart& part, uint32_t batch_size, Views inputs,

@@ -44,6 +44,8 @@ Result<VerifiedPart> verify_part(const Model& model, const PlannedPart& part, ui
 
 // The ops of the part that lead to one of its outputs, as a model of their own: the part's inputs are its. Errors:
 // those of Model::load.
-Result<Model> model_of_part(const Model& model, const PlannedPart& part, uint32_t output);
+// `moved_to` as of rebuild_model.
+Result<Model> model_of_part(const Model& model, const PlannedPart& part, uint32_t output,
+                            std::vector<uint32_t>* moved_to = nullptr);
 
 }  // namespace coterie
