@@ -5,6 +5,7 @@
 #include <string>
 
 #include "device_sdk/delegates/onednn/onednn_part.h"
+#include "device_sdk/delegates/onednn/onednn_training_part.h"
 
 namespace coterie {
 namespace {
@@ -49,6 +50,7 @@ class OnednnDelegate final : public Delegate {
     return {.name = "onednn",
             .version = std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
                        std::to_string(version->patch),
+            .computes_backward = true,
             .launch_nanoseconds = 5'000,
             .nanoseconds_per_byte = 0.05,
             .saved_nanoseconds_per_flop = 0.005};
@@ -56,6 +58,9 @@ class OnednnDelegate final : public Delegate {
 
   std::string refusal(const DelegateGraph& model, uint32_t i) const override {
     const OpInfo& op = model.graph.ops[i];
+    if (model.trained != nullptr) {
+      if (std::string reason = onednn_training_refusal(op.kind); !reason.empty()) return reason;
+    }
     switch (op.kind) {
       case OpKind::dense: {
         const std::string weights = refusal_of_weights(model, op);
@@ -82,6 +87,9 @@ class OnednnDelegate final : public Delegate {
   }
 
   Result<std::unique_ptr<CompiledPart>> compile(const DelegatePart& part) override { return compile_onednn_part(part); }
+  Result<std::unique_ptr<TrainingPart>> compile_training(const DelegatePart& part) override {
+    return compile_onednn_training_part(part);
+  }
 };
 
 }  // namespace

@@ -4,54 +4,27 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 #include <utility>
 
 #include "device_sdk/delegates/onednn/layer_weights.h"
-
-extern "C" void omp_set_num_threads(int threads);  // of the OpenMP that oneDNN runs on
+#include "device_sdk/delegates/onednn/onednn_memory.h"
 
 namespace coterie {
 namespace {
 
 using dnnl::memory;
-using Args = std::unordered_map<int, memory>;
 using Tag = memory::format_tag;
 
-constexpr auto kFloat = memory::data_type::f32;
 constexpr auto kInference = dnnl::prop_kind::forward_inference;
-
-// Dimensions in oneDNN's order: channels second.
-memory::dims dims_of(const Shape& shape) {
-  memory::dims dims(shape.begin(), shape.end());
-  if (dims.size() == 4) dims = {shape[0], shape[3], shape[1], shape[2]};
-  return dims;
-}
-
-// As our tensors lie: row-major, channels last.
-memory::desc plain(const Shape& shape) {
-  memory::dims strides(shape.size());
-  memory::dim step = 1;
-  for (size_t i = shape.size(); i-- > 0; step *= shape[i]) strides[i] = step;
-  if (shape.size() == 4) strides = {strides[0], strides[3], strides[1], strides[2]};
-  return {dims_of(shape), kFloat, strides};
-}
-
-memory::desc any_layout(const Shape& shape) { return {dims_of(shape), kFloat, Tag::any}; }
 
 class OnednnPart final : public CompiledPart {
  public:
-  struct Step {
-    dnnl::primitive primitive;
-    Args args;
-  };
-
   Status run(std::span<void* const> inputs, std::span<void* const> outputs) override {
     omp_set_num_threads(threads_);
     for (size_t i = 0; i < inputs.size(); ++i) inputs_[i].set_data_handle(inputs[i]);
     for (size_t i = 0; i < outputs.size(); ++i) outputs_[i].set_data_handle(outputs[i]);
     for (auto& [view, source] : views_) view.set_data_handle(source.get_data_handle());
-    for (const Step& step : steps_) step.primitive.execute(stream_, step.args);
+    for (const OnednnStep& step : steps_) step.primitive.execute(stream_, step.args);
     stream_.wait();
     return {};
   }
@@ -64,7 +37,7 @@ class OnednnPart final : public CompiledPart {
   dnnl::stream stream_{engine_};
   std::vector<memory> inputs_, outputs_;
   std::vector<std::pair<memory, memory>> views_;  // the first lies where the second does
-  std::vector<Step> steps_;
+  std::vector<OnednnStep> steps_;
 };
 
 class PartBuilder {
@@ -187,12 +160,7 @@ class PartBuilder {
     const dnnl::primitive_attr attributes = take_relu(tensor);
     const auto& a = std::get<Conv2dAttributes>(op.attributes);
     const Shape& w = shape(op.inputs[1]);  // kh, kw, c / groups, filters
-    const memory::dim groups = a.groups, row = w[2] * w[3];
-    memory::dims dims = {w[3] / groups, w[2], w[0], w[1]}, strides = {1, w[3], w[1] * row, row};
-    if (groups > 1) {
-      dims.insert(dims.begin(), groups);
-      strides.insert(strides.begin(), w[3] / groups);
-    }
+    const auto [dims, strides] = kernel_layout(w, a.groups);
     const dnnl::convolution_forward::desc desc(
         kInference, dnnl::algorithm::convolution_direct, any_layout(shape(op.inputs[0])), {dims, kFloat, Tag::any},
         bias_of(weights), wanted(tensor), {a.stride_h, a.stride_w}, {a.dilation_h - 1, a.dilation_w - 1},
