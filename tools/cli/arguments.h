@@ -63,6 +63,8 @@ void add_delegate(CLI::App& model, Invocation& invocation);  // likewise
 // What decides a training's bits: the same for every command that trains.
 void add_training_options(CLI::App* train, TrainCommand& command);
 void add_compare_models(CLI::App& model, Invocation& invocation);  // of the group model
+// --delegate; behind the other options of `model train`, some of which it excludes.
+void add_training_delegate(CLI::App& train, TrainCommand& command);
 void add_authority(CLI::App& app, Invocation& invocation);
 void add_device(CLI::App& app, Invocation& invocation);
 void add_privacy(CLI::App& app, Invocation& invocation);

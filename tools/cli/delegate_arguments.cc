@@ -36,4 +36,13 @@ void add_delegate(CLI::App& model, Invocation& invocation) {
   delegate->callback([&invocation, options] { invocation.run = [options] { return delegate_model(*options); }; });
 }
 
+void add_training_delegate(CLI::App& train, TrainCommand& command) {
+  CLI::Option* const delegate =
+      train.add_option("--delegate", command.delegate, "who computes what it can, forward and backward: onednn")
+          ->type_name("NAME")
+          ->check(one_of(delegate_names()));
+  // They look at each step of our program, or plan it before anybody says what a delegate takes of it.
+  for (const char* const name : {"--watch", "--record", "--memory-budget"}) delegate->excludes(train.get_option(name));
+}
+
 }  // namespace coterie

@@ -13,6 +13,7 @@
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/training_delegate.h"
 #include "tools/cli/training_progress.h"
 #include "tools/cli/training_setup.h"
 #include "tools/cli/watch_report.h"
@@ -220,7 +221,8 @@ std::string validation_text(const ValidationSummary& validation) {
 }
 
 void report(const TrainCommand& command, const TrainOptions& options, const Trainer& trainer,
-            const TrainingMoment& last, const std::optional<Measured>& held_out, const Watch* watch) {
+            const TrainingMoment& last, const std::optional<Measured>& held_out, const Watch* watch,
+            const TrainingDelegate* delegate) {
   const TrainingSummary summary = trainer.summary();
   const TrainingMemory memory = trainer.memory();
   const ValidationSummary validation = trainer.validation();
@@ -253,6 +255,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
       if (!heads.empty()) answer["held_out"]["heads"] = heads_json(held_out->heads);
     }
     if (watch != nullptr) answer["watch"] = watch_json(*watch);
+    if (delegate != nullptr) answer["delegate"] = delegate->json();
     print_json(answer);
     return;
   }
@@ -268,6 +271,7 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     if (!heads.empty()) text += "\n" + heads_text(held_out->heads);
   }
   if (watch != nullptr) text += watch_text(*watch);
+  if (delegate != nullptr) text += "\n" + delegate->text();
   print_text(text);
 }
 
@@ -318,7 +322,10 @@ ExitCode train_model(const TrainCommand& command) {
   Result<TrainOptions> options = options_for(command, *trained, data->examples);
   if (!options) return fail_on_input(kCommand, options.error());
   options->joins_steps = command.record.empty();
-  Result<Trainer> trainer = Trainer::create(*trained, *options, data->examples);
+  const Result<std::unique_ptr<TrainingDelegate>> delegate = TrainingDelegate::open(command.delegate, *trained);
+  if (!delegate) return fail_on_input(kCommand, delegate.error());
+  Result<Trainer> trainer = *delegate ? Trainer::create(*trained, *options, data->examples, (*delegate)->parts())
+                                      : Trainer::create(*trained, *options, data->examples);
   if (!trainer) return fail_on_input(kCommand, trainer.error());
   const uint64_t trained_on = data->examples.size() - trainer->validation().examples;
   if (!command.checkpoint.empty()) os::remove_abandoned(command.checkpoint);  // also where there is none to go on from
@@ -357,7 +364,7 @@ ExitCode train_model(const TrainCommand& command) {
   if (const Status logged = log_held_out(*log, *held_out, *options, trainer->summary().steps); !logged) {
     return fail_on_output(kCommand, logged.error());
   }
-  report(command, *options, *trainer, training.moment(), *held_out, watch->get());
+  report(command, *options, *trainer, training.moment(), *held_out, watch->get(), delegate->get());
   log->leave(command.to);
   log->finished();
   return ExitCode::ok;

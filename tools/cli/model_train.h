@@ -32,6 +32,7 @@ struct TrainCommand {
   std::string record;                  // folder that steps are recorded into; empty: none are
   uint32_t record_every = 1;           // the steps 0, record_every, 2 record_every, ...
   uint64_t record_bytes_max = 0;       // of all of them; 0: kRecordBytesMax
+  std::string delegate;                // a name that open_delegate knows; empty: our kernels compute all of it
   bool as_json = false;
   bool is_quiet = false;
 };

@@ -299,6 +299,7 @@ void add_train(CLI::App& model, Invocation& invocation) {
       ->type_name("BYTES")
       ->needs(record)
       ->check(checked_by(&parse_byte_count));
+  add_training_delegate(*train, command);
   train->add_flag("--json", command.as_json, "print the result as JSON");
   train->add_flag("--quiet", command.is_quiet, "no progress");
   train->callback([&] {

@@ -33,10 +33,15 @@ std::map<uint32_t, Place> places_of(const DelegateReport& report) {
 std::string microseconds(double nanoseconds) { return format_fixed(nanoseconds / 1e3, 1); }
 
 std::string check_text(const DelegateReport::Part& part) {
-  if (!part.refusal.empty()) return "refused: " + part.refusal;
+  if (!part.refusal.empty()) return "refused: " + printable(part.refusal);
   if (!part.verified) return "not run yet";
-  return "differs by " + format_digits(part.verified->difference) + ", bound " + format_digits(part.verified->bound) +
-         ", largest value " + format_digits(part.verified->largest);
+  std::string text = "differs by " + format_digits(part.verified->difference) + ", bound " +
+                     format_digits(part.verified->bound) + ", largest value " + format_digits(part.verified->largest);
+  if (part.gradients) {
+    text += "\n  gradients by " + format_digits(part.gradients->difference) + " in norm, bound " +
+            format_digits(part.gradients->bound) + ", norm " + format_digits(part.gradients->largest);
+  }
+  return text;
 }
 
 std::string parts_text(const DelegateReport& report) {
@@ -113,6 +118,11 @@ nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
       entry["bound"] = part.verified->bound;
       entry["largest"] = part.verified->largest;
     }
+    if (part.gradients) {
+      entry["gradients"] = {{"difference", part.gradients->difference},
+                            {"bound", part.gradients->bound},
+                            {"norm", part.gradients->largest}};
+    }
     parts.push_back(std::move(entry));
   }
   for (const auto& [op, place] : places_of(report)) {
@@ -128,6 +138,33 @@ nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
           {"delegated_flops", report.delegated_flops()},
           {"parts", parts},
           {"ops", ops}};
+}
+
+std::string training_delegate_text(const Model& model, const std::vector<TrainingDelegation::Batch>& batches) {
+  std::string text;
+  for (const auto& [batch_size, report] : batches) {
+    text += (text.empty() ? "batches of " : "\nbatches of ") + std::to_string(batch_size) + ":\n";
+    if (&report == &batches.front().report) {
+      text += delegate_text(model, report);
+      continue;
+    }
+    text += delegate_summary(model, report) + "\n";
+    for (size_t i = 0; i < report.parts.size(); ++i) {
+      if (report.parts[i].refusal.empty()) continue;
+      text += "part " + std::to_string(i + 1) + ": " + check_text(report.parts[i]) + "\n";
+    }
+  }
+  return text;
+}
+
+nlohmann::json training_delegate_json(const Model& model, const std::vector<TrainingDelegation::Batch>& batches) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const auto& [batch_size, report] : batches) {
+    nlohmann::json entry = delegate_json(model, report);
+    entry["batch"] = batch_size;
+    all.push_back(std::move(entry));
+  }
+  return all;
 }
 
 }  // namespace coterie
