@@ -40,7 +40,7 @@ BUDGETS_KIB = {
     "fl_server/net/": 157,
     "fl_server/evaluation/": 165,
     "fl_server/finalize/": 187,
-    "fl_server/fleet/": 204,
+    "fl_server/fleet/": 206,
     "fl_server/runtime/": 256,
     "fl_server/device_api/": 314,
     "fl_server/admin_api/": 290,
