@@ -3,7 +3,8 @@
 // A console's page keeps one stream of events open. `events` a second happen, each a job that an operator pauses or
 // resumes, first with nobody who reads and then with `consoles` streams of all jobs' events, each a TLS connection with
 // a reader that takes what comes. What requests and database cost is in both, so the difference is what consoles cost.
-// Every reader has to hear the last event, or the run fails.
+// Every reader has to hear the last event, or the run fails. Beside it stands what a send of an event to each reader
+// costs here, without TLS and without a server.
 #include <poll.h>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +14,7 @@
 
 #include "base/os/clock.h"
 #include "device_sdk/transport/tls_socket.h"
+#include "tests/bench/loopback_sends.h"
 #include "tests/integration/support/admin.h"
 #include "tests/integration/support/server_process.h"
 #include "tests/support/temporary_directory.h"
@@ -23,6 +25,8 @@ using namespace coterie;
 using namespace coterie::integration;
 
 constexpr Millis kPatience{60'000};
+constexpr uint32_t kRecordBytes = 22;  // of TLS 1.3, around what it carries
+constexpr uint32_t kSendRounds = 20;
 
 [[noreturn]] void die(const std::string& what) {
   std::fprintf(stderr, "coterie-bench-consoles: %s\n", what.c_str());
@@ -115,9 +119,15 @@ int main(int argc, char** argv) {
   app.add_option("--seconds", seconds, "measured with readers, and without");
   CLI11_PARSE(app, argc, argv);
   const Cost none = measure(0, events_per_second, seconds), open = measure(consoles, events_per_second, seconds);
+  const auto send = cpu_seconds_of_a_send(
+      {.readers = consoles,
+       .bytes = static_cast<uint32_t>(open.bytes / static_cast<double>(open.events)) + kRecordBytes,
+       .rounds = kSendRounds,
+       .every = Millis(static_cast<int64_t>(1000 / events_per_second))});
+  if (!send) die(send.error().message());
   std::printf(
       "{\"bench\":\"consoles\",\"consoles\":%u,\"events_per_second\":%.1f,\"events\":%llu,\"cores_without\":%.4f,"
-      "\"cores_with\":%.4f,\"cores\":%.4f,\"kb_a_reader\":%.1f}\n",
+      "\"cores_with\":%.4f,\"cores\":%.4f,\"kb_a_reader\":%.1f,\"us_a_send\":%.1f,\"cores_of_sends\":%.4f}\n",
       consoles, events_per_second, static_cast<unsigned long long>(open.events), none.cores, open.cores,
-      open.cores - none.cores, open.bytes / 1e3);
+      open.cores - none.cores, open.bytes / 1e3, *send * 1e6, *send * consoles * events_per_second);
 }
