@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/concat.h"
+
 namespace coterie {
 namespace {
 
@@ -24,7 +26,7 @@ int base64_value(char c) {
   return -1;
 }
 
-Error not_text_of(const char* form) { return Error(ErrorCode::malformed, std::string("not ") + form + " text"); }
+Error not_text_of(const char* form) { return Error(ErrorCode::malformed, concat({"not ", form, " text"})); }
 
 }  // namespace
 
@@ -94,7 +96,7 @@ Result<Digest> Digest::from_hex(std::string_view text) {
   Digest digest;
   COT_ASSIGN(const Bytes decoded, coterie::from_hex(text));
   if (decoded.size() != digest.bytes.size()) {
-    return Error(ErrorCode::malformed, "a digest is 64 hexadecimal digits, got " + std::to_string(text.size()));
+    return Error(ErrorCode::malformed, concat({"a digest is 64 hexadecimal digits, got ", text.size()}));
   }
   std::copy(decoded.begin(), decoded.end(), digest.bytes.begin());
   return digest;

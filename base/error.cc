@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/text/concat.h"
+
 namespace coterie {
 namespace {
 
@@ -32,6 +34,32 @@ constexpr std::array kTable = {
 };
 
 }  // namespace
+
+struct Error::Content {
+  ErrorCode code;
+  std::string_view reason;
+  std::string message;
+  friend bool operator==(const Content&, const Content&) = default;
+};
+
+Error::Error(ErrorCode code, std::string_view message, std::string_view reason)
+    : content_(new Content{code, reason, std::string(message)}) {}
+
+Error::Error(const Error& other) : content_(other.content_ == nullptr ? nullptr : new Content(*other.content_)) {}
+
+void Error::destroy(Content* content) { delete content; }
+
+ErrorCode Error::code() const { return content_->code; }
+
+const std::string& Error::message() const { return content_->message; }
+
+std::string_view Error::reason() const { return content_->reason; }
+
+Error Error::with_context(std::string_view context) const {
+  return Error(code(), concat({context, ": ", message()}), reason());
+}
+
+bool operator==(const Error& a, const Error& b) { return *a.content_ == *b.content_; }
 
 const ErrorTraits& traits(ErrorCode code) {
   const size_t index = static_cast<size_t>(code) - 1;

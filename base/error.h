@@ -8,8 +8,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+
+// What comes to few instructions once the compiler sees who calls it, also where it optimises for size.
+#define COT_INLINE [[gnu::always_inline]]
 
 namespace coterie {
+
+template <typename T>
+class Result;
 
 enum class ErrorCode : uint8_t {
   invalid_argument = 1,  // the request itself is wrong; the same bytes will never work
@@ -62,29 +69,42 @@ ErrorCode error_code_from_name(std::string_view name);
 
 // A code plus one sentence for a person: names the thing, what was expected, what was seen, what to do.
 // Never contains private data (tensors, tokens, keys, raw device ids).
+//
+// One pointer wide, as each function that can fail carries it. One that was moved from is only to be assigned to or
+// destroyed.
 class [[nodiscard]] Error {
  public:
   // `reason` outlives every error: a literal.
-  Error(ErrorCode code, std::string message, std::string_view reason = {})
-      : code_(code), message_(std::move(message)), reason_(reason) {}
-
-  ErrorCode code() const { return code_; }
-  const std::string& message() const { return message_; }
-  std::string_view name() const { return traits(code_).name; }
-  // Which rule of a protocol was broken, stable and in snake_case, where one code stands for many rules; mostly empty.
-  std::string_view reason() const { return reason_; }
-
-  // The same error, its sentence preceded by what the caller was doing: "model file a.cot: <message>".
-  Error with_context(std::string_view context) const {
-    return Error(code_, std::string(context) + ": " + message_, reason_);
+  Error(ErrorCode code, std::string_view message, std::string_view reason = {});
+  Error(const Error& other);
+  COT_INLINE Error(Error&& other) noexcept : content_(std::exchange(other.content_, nullptr)) {}
+  Error& operator=(Error other) noexcept {
+    std::swap(content_, other.content_);
+    return *this;
+  }
+  COT_INLINE ~Error() {
+    if (content_ != nullptr) destroy(content_);
   }
 
-  friend bool operator==(const Error&, const Error&) = default;
+  ErrorCode code() const;
+  const std::string& message() const;
+  std::string_view name() const { return traits(code()).name; }
+  // Which rule of a protocol was broken, stable and in snake_case, where one code stands for many rules; mostly empty.
+  std::string_view reason() const;
+
+  // The same error, its sentence preceded by what the caller was doing: "model file a.cot: <message>".
+  Error with_context(std::string_view context) const;
+
+  friend bool operator==(const Error& a, const Error& b);
 
  private:
-  ErrorCode code_;
-  std::string message_;
-  std::string_view reason_;
+  friend class Result<void>;  // it has none where nothing failed
+  struct Content;
+
+  Error() = default;
+  static void destroy(Content* content);
+
+  Content* content_ = nullptr;
 };
 
 }  // namespace coterie

@@ -13,9 +13,9 @@
 //   }
 #pragma once
 
+#include <memory>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "base/assert.h"
 #include "base/error.h"
@@ -27,15 +27,36 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(T value) : value_(std::move(value)), has_value_(true) {}  // NOLINT(google-explicit-constructor)
+  COT_INLINE Result(Error error) : error_(std::move(error)), has_value_(false) {}  // NOLINT
   template <typename U>
     requires(std::is_convertible_v<U &&, T> && !std::is_same_v<std::remove_cvref_t<U>, Result> &&
              !std::is_same_v<std::remove_cvref_t<U>, T> && !std::is_same_v<std::remove_cvref_t<U>, Error>)
-  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}  // NOLINT
+  Result(U&& value) : value_(std::forward<U>(value)), has_value_(true) {}  // NOLINT
 
-  bool has_value() const { return state_.index() == 0; }
-  explicit operator bool() const { return has_value(); }
+  Result(const Result& other)
+    requires(std::is_copy_constructible_v<T>)
+      : has_value_(other.has_value_) {
+    if (has_value_) std::construct_at(&value_, other.value_);
+    else std::construct_at(&error_, other.error_);
+  }
+  Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : has_value_(other.has_value_) {
+    if (has_value_) std::construct_at(&value_, std::move(other.value_));
+    else std::construct_at(&error_, std::move(other.error_));
+  }
+  // By value: what is assigned is there in whole before what was is destroyed.
+  Result& operator=(Result other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    std::destroy_at(this);
+    std::construct_at(this, std::move(other));
+    return *this;
+  }
+  ~Result() {
+    if (has_value_) value_.~T();
+    else error_.~Error();
+  }
+
+  COT_INLINE bool has_value() const { return has_value_; }
+  COT_INLINE explicit operator bool() const { return has_value(); }
 
   T& value() & { return checked(); }
   const T& value() const& { return const_cast<Result*>(this)->checked(); }
@@ -53,38 +74,45 @@ class [[nodiscard]] Result {
 
   const Error& error() const& {
     COT_ASSERT(!has_value());
-    return std::get<1>(state_);
+    return error_;
   }
-  Error&& error() && {
+  COT_INLINE Error&& error() && {
     COT_ASSERT(!has_value());
-    return std::move(std::get<1>(state_));
+    return std::move(error_);
   }
 
  private:
   T& checked() {
     COT_ASSERT(has_value());
-    return std::get<0>(state_);
+    return value_;
   }
 
-  std::variant<T, Error> state_;
+  union {
+    T value_;
+    Error error_;
+  };
+  bool has_value_;
 };
 
 template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)), failed_(true) {}  // NOLINT(google-explicit-constructor)
+  COT_INLINE Result(Error error) : error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
-  bool has_value() const { return !failed_; }
-  explicit operator bool() const { return has_value(); }
-  const Error& error() const {
-    COT_ASSERT(failed_);
+  COT_INLINE bool has_value() const { return error_.content_ == nullptr; }
+  COT_INLINE explicit operator bool() const { return has_value(); }
+  const Error& error() const& {
+    COT_ASSERT(!has_value());
     return error_;
+  }
+  COT_INLINE Error&& error() && {
+    COT_ASSERT(!has_value());
+    return std::move(error_);
   }
 
  private:
-  Error error_{ErrorCode::internal, {}};
-  bool failed_ = false;
+  Error error_;
 };
 
 using Status = Result<void>;

@@ -11,6 +11,7 @@
 
 #include "base/os/crash_point.h"
 #include "base/os/temporary_file.h"
+#include "base/text/concat.h"
 
 namespace coterie::os {
 namespace {
@@ -21,7 +22,7 @@ Error system_error(const std::string& what, const std::string& path, int error) 
   if (error == ENOENT || error == ENOTDIR) code = ErrorCode::not_found;
   if (error == EACCES || error == EPERM || error == EROFS) code = ErrorCode::permission_denied;
   if (error == EEXIST) code = ErrorCode::conflict;
-  return Error(code, what + " " + path + ": " + std::strerror(error));
+  return Error(code, concat({what, " ", path, ": ", std::strerror(error)}));
 }
 
 WallTime modified_of(const struct stat& info) {
@@ -110,7 +111,7 @@ Status File::read_exact_at(uint64_t offset, std::span<uint8_t> into) const {
       return system_error("cannot read", path_, errno);
     }
     if (count == 0) {
-      return Error(ErrorCode::data_loss, path_ + " ends " + std::to_string(into.size()) + " bytes too early");
+      return Error(ErrorCode::data_loss, concat({path_, " ends ", into.size(), " bytes too early"}));
     }
     offset += static_cast<uint64_t>(count);
     into = into.subspan(static_cast<size_t>(count));
@@ -180,7 +181,7 @@ Status AtomicFile::commit_as(const std::string& final_path, Durability durabilit
   }
   if (done) pass(&FilePoints::synced);
   if (done && !is_at(identity_, file_.path())) {
-    done = Error(ErrorCode::conflict, file_.path() + " was removed or replaced while it was written");
+    done = Error(ErrorCode::conflict, concat({file_.path(), " was removed or replaced while it was written"}));
   }
   if (done && ::rename(file_.path().c_str(), final_path.c_str()) != 0) {
     done = system_error("cannot rename to", final_path, errno);
@@ -212,8 +213,7 @@ Result<Bytes> read_file(const std::string& path, uint64_t bytes_max) {
   COT_ASSIGN(const File file, File::open_read(path));
   COT_ASSIGN(const uint64_t size, file.size());
   if (size > bytes_max) {
-    return Error(ErrorCode::too_large,
-                 path + " has " + std::to_string(size) + " bytes, at most " + std::to_string(bytes_max) + " are read");
+    return Error(ErrorCode::too_large, concat({path, " has ", size, " bytes, at most ", bytes_max, " are read"}));
   }
   Bytes bytes(size);
   COT_TRY(file.read_exact_at(0, bytes));
@@ -241,7 +241,7 @@ Status make_directories(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) return {};
-    return Error(ErrorCode::conflict, path + " exists and is not a directory");
+    return Error(ErrorCode::conflict, concat({path, " exists and is not a directory"}));
   }
   COT_TRY(make_directories(parent_directory(path)));
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return system_error("cannot create directory", path, errno);

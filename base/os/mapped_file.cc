@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/os/file.h"
+#include "base/text/concat.h"
 
 namespace coterie::os {
 
@@ -17,13 +18,13 @@ Result<MappedFile> MappedFile::open(const std::string& path, uint64_t bytes_max)
 Result<MappedFile> MappedFile::map(const File& file, uint64_t bytes_max) {
   COT_ASSIGN(const uint64_t size, file.size());
   if (size > bytes_max) {
-    return Error(ErrorCode::too_large, file.path() + " has " + std::to_string(size) + " bytes, at most " +
-                                           std::to_string(bytes_max) + " are read");
+    return Error(ErrorCode::too_large,
+                 concat({file.path(), " has ", size, " bytes, at most ", bytes_max, " are read"}));
   }
   if (size == 0) return MappedFile(ByteView());  // mmap refuses it
   void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (begin == MAP_FAILED) {
-    return Error(ErrorCode::unavailable, "cannot map " + file.path() + ": " + std::strerror(errno));
+    return Error(ErrorCode::unavailable, concat({"cannot map ", file.path(), ": ", std::strerror(errno)}));
   }
   return MappedFile(ByteView(static_cast<const uint8_t*>(begin), size));
 }

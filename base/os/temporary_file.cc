@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "base/text/concat.h"
+
 namespace coterie::os {
 namespace {
 
@@ -62,9 +64,9 @@ Result<Temporary> create_temporary(const std::string& final_path) {
     remove_abandoned_from(slot + 1, final_path);
     return Temporary{*std::move(file), identity};
   }
-  return Error(ErrorCode::unavailable, "cannot write " + final_path + ": " + std::to_string(slot) +
-                                           " unfinished files lie beside it (" + slot_path(final_path, 0) +
-                                           " and on); remove those that nobody is writing");
+  return Error(ErrorCode::unavailable,
+               concat({"cannot write ", final_path, ": ", slot, " unfinished files lie beside it (",
+                       slot_path(final_path, 0), " and on); remove those that nobody is writing"}));
 }
 
 void remove_abandoned(const std::string& final_path) { remove_abandoned_from(0, final_path); }
