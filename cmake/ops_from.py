@@ -28,7 +28,11 @@ WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}
 # Beside ops, for lists to leave out: instruction sets, of which the build takes the best that a CPU has (without avx2 it is
 # without avx512, too), and what device_sdk/runtime/left_out.h says. A build has them unless every list that it is made from
 # leaves them out; model files do not say.
-FEATURES = {"augmentation", "avx2", "avx512", "joined_steps", "memory_limit", "waves"}
+FEATURES = {"augmentation", "avx2", "avx512", "bf16", "channels", "early_stopping", "encryption", "heads", "joined_steps", "memory_limit",
+            "qat", "soft_labels", "threads", "waves"}
+# The sources of device_sdk/runtime that nothing reaches without a feature: their kernels are left out, too.
+SOURCES_OF = {"bf16": {"program_bfloat16.cc"}, "qat": {"fake_quantise.cc"}}
+KERNELS_OF = {"soft_labels": {"cross_entropy_of_targets"}}  # and these
 FFT_KERNEL_MIN = 7  # kFftKernelMin of train_kernels/fft_tiles.h
 
 
@@ -126,15 +130,19 @@ def kernels_of_ops(root, known):
     return kernels
 
 
-def kernels_for(root, ops, names, family_of):
-    """What a build with these ops calls; `names` has losses and optimizers."""
+def kernels_for(root, ops, names, left_out, family_of):
+    """What a build with these ops calls; `names` has losses and optimizers, `left_out` features."""
     called = set()
+    unreached = set().union(*(SOURCES_OF.get(feature, set()) for feature in left_out))
     for source in (root / "device_sdk/runtime").glob("*.cc"):
+        if source.name in unreached:
+            continue
         called |= kernels_in(source.read_text(), family_of)
     for listed in (LOSSES, OPTIMIZERS):
         for kernels, of in listed.items():
             if not names & set(of):
                 called -= set(kernels.split())
+    called -= set().union(*(KERNELS_OF.get(feature, set()) for feature in left_out))
     of_op = kernels_of_ops(root, family_of)
     return called.union(*(of_op.get(op, set()) for op in ops))
 
@@ -179,7 +187,7 @@ def found_in(root, files):
         fail("no op is named")
     left_out = FEATURES - set().union(*features) if features else set()
     family_of = family_of_kernels(root)
-    kernels = kernels_for(root, ops, names, family_of)
+    kernels = kernels_for(root, ops, names, left_out, family_of)
     families = {family_of[kernel] for kernel in kernels if kernel in family_of}
     return ops, sorted(families), sorted(kernels), sorted(WAYS - ways | left_out)
 

@@ -1,11 +1,12 @@
 #include "device_sdk/runtime/answer_shapes.h"
 
+#include "base/text/concat.h"
 #include "proto/messages/model_outputs.h"
 
 namespace coterie {
 namespace {
 
-Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "model: " + what); }
+Error malformed(std::string_view what) { return Error(ErrorCode::malformed, concat({"model: ", what})); }
 
 }  // namespace
 

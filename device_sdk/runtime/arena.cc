@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/os/block.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/memory_plan.h"
 
 namespace coterie {
@@ -43,8 +44,8 @@ void Arena::Deleter::operator()(uint8_t* block) const { os::free_block(block); }
 Result<Arena> Arena::create(const ArenaLayout& layout, uint64_t bytes_max) {
   const uint64_t bytes = layout.bytes();
   if (bytes > bytes_max) {
-    return Error(ErrorCode::too_large, "the model needs " + std::to_string(bytes) + " bytes, at most " +
-                                           std::to_string(bytes_max) + " bytes are allowed");
+    return Error(ErrorCode::too_large,
+                 concat({"the model needs ", bytes, " bytes, at most ", bytes_max, " bytes are allowed"}));
   }
   Arena arena;
   arena.layout_ = layout;
@@ -56,8 +57,7 @@ Result<Arena> Arena::create(const ArenaLayout& layout, uint64_t bytes_max) {
   arena.planned_offset_ = offset;
   arena.block_.reset(os::allocate_block(bytes, kBufferAlignment));
   if (arena.block_ == nullptr) {
-    return Error(ErrorCode::too_large,
-                 "the model needs " + std::to_string(bytes) + " bytes and the system has not as many");
+    return Error(ErrorCode::too_large, concat({"the model needs ", bytes, " bytes and the system has not as many"}));
   }
   std::memset(arena.block_.get(), 0, bytes);
   return arena;

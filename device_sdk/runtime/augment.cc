@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/colour_jitter.h"
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/random_box.h"
@@ -13,15 +14,12 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "augmentation: " + what); }
-
-// For a build that is without (left_out.h): what is behind it is not linked then.
-Error left_out() { return bad("this build has none: it was made from a list with -augmentation"); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"augmentation: ", what})); }
 
 Status check_mixture(const Model& model, const LossSettings& loss) {
   if (loss.kind != Loss::softmax_cross_entropy || loss.target != TargetKind::labels) {
-    return bad("mixup and cutmix need the loss softmax_cross_entropy of labels, not " +
-               std::string(to_string(loss.kind)) + (loss.target == TargetKind::labels ? "" : " of values"));
+    return bad(concat({"mixup and cutmix need the loss softmax_cross_entropy of labels, not ", to_string(loss.kind),
+                       (loss.target == TargetKind::labels ? "" : " of values")}));
   }
   if (!loss.class_weights.empty()) return bad("mixup and cutmix go without class_weights: a mixture has no class");
   if (!loss.heads.empty()) return bad("mixup and cutmix go without heads: one target is mixed");
@@ -35,16 +33,15 @@ Status spread(std::vector<float>& numbers, size_t channels, float otherwise) {
   if (numbers.empty()) numbers.push_back(otherwise);
   if (numbers.size() == 1) numbers.resize(channels, numbers.front());
   if (numbers.size() == channels) return {};
-  return bad("normalise has " + std::to_string(numbers.size()) + " numbers, the images have " +
-             std::to_string(channels) + " channels");
+  return bad(concat({"normalise has ", numbers.size(), " numbers, the images have ", channels, " channels"}));
 }
 
 Status check_image(const Shape& image, const Augmentation& augmentation) {
   if (image.size() != 3) {
-    return bad("takes images of height x width x channels, these have " + std::to_string(image.size()) + " dimensions");
+    return bad(concat({"takes images of height x width x channels, these have ", image.size(), " dimensions"}));
   }
   if (augmentation.jitters() && image[2] != 1 && image[2] != 3) {
-    return bad("colour_jitter takes images of 1 or 3 channels, these have " + std::to_string(image[2]));
+    return bad(concat({"colour_jitter takes images of 1 or 3 channels, these have ", image[2]}));
   }
   return {};
 }
@@ -53,7 +50,7 @@ Status check_image(const Shape& image, const Augmentation& augmentation) {
 
 Result<Augmentation> augmentation_for(const Model& model, const LossSettings& loss, std::string_view augment) {
   if (augment.empty()) return Augmentation{};
-  if (!kHasAugmentation) return left_out();
+  if (!kHasAugmentation) return left_out("augmentation: there is none", "augmentation");
   COT_ASSIGN(const Augmentation augmentation, parse_augmentation(augment));
   const Shape& image = model.input_shape();
   if (model.input_type() != DataType::float32) return bad("takes images, the model takes whole numbers");
@@ -62,15 +59,14 @@ Result<Augmentation> augmentation_for(const Model& model, const LossSettings& lo
   COT_TRY(spread(mean, static_cast<size_t>(image[2]), 0));
   if (augmentation.resize_height > 0 &&
       (augmentation.resize_height != image[0] || augmentation.resize_width != image[1])) {
-    return bad("resize gives " + std::to_string(augmentation.resize_height) + "x" +
-               std::to_string(augmentation.resize_width) + ", the model takes " + std::to_string(image[0]) + "x" +
-               std::to_string(image[1]));
+    return bad(concat({"resize gives ", augmentation.resize_height, "x", augmentation.resize_width,
+                       ", the model takes ", image[0], "x", image[1]}));
   }
   if (augmentation.mixes()) COT_TRY(check_mixture(model, loss));
   const uint64_t rows = elements(model.output_shape()) / static_cast<uint64_t>(model.output_shape().back());
   if (rows > 1 && (augmentation.moves() || augmentation.mixes())) {
-    return bad("crop, flip, random_resized_crop, mixup and cutmix would leave the labels of the " +
-               std::to_string(rows) + " places of each image where they are");
+    return bad(concat({"crop, flip, random_resized_crop, mixup and cutmix would leave the labels of the ", rows,
+                       " places of each image where they are"}));
   }
   return augmentation;
 }
@@ -83,7 +79,7 @@ LossSettings loss_with(const Augmentation& augmentation, const LossSettings& los
 
 Result<AugmentedSource> AugmentedSource::create(ExampleSource& base, const Shape& image,
                                                 const Augmentation& augmentation, uint64_t seed) {
-  if (!kHasAugmentation) return left_out();
+  if (!kHasAugmentation) return left_out("augmentation: there is none", "augmentation");
   COT_TRY(check_image(image, augmentation));
   COT_ASSIGN(const uint64_t elements, element_count(image));
   AugmentedSource source(base, augmentation, seed);
@@ -119,11 +115,11 @@ Prng AugmentedSource::random_of(uint64_t index) const {
 }
 
 Status AugmentedSource::read(uint64_t index, const Example& to) {
-  if (!kHasAugmentation) return left_out();
+  if (!kHasAugmentation) return left_out("augmentation: there is none", "augmentation");
   const size_t elements = size_.height * size_.width * channels_;
   if (to.input_count() < 1 || to.features().size() != elements) {
-    return bad("gives images of " + std::to_string(elements) + " values, the model takes " +
-               std::to_string(to.input_count() < 1 ? 0 : to.features().size()));
+    return bad(concat(
+        {"gives images of ", elements, " values, the model takes ", to.input_count() < 1 ? 0 : to.features().size()}));
   }
   Prng random = random_of(index);
   if (augmentation_.mixes()) return mix(index, random, to);
@@ -212,8 +208,8 @@ Status AugmentedSource::mix(uint64_t index, Prng& random, const Example& to) {
   for (const auto& [bytes, part] : parts) {
     const auto label = std::bit_cast<int32_t>(bytes);
     if (label < 0 || static_cast<size_t>(label) >= target.size()) {
-      return Error(ErrorCode::invalid_argument, "example " + std::to_string(index) + " or " + std::to_string(partner) +
-                                                    " has a label outside [0, " + std::to_string(target.size()) + ")");
+      return Error(ErrorCode::invalid_argument,
+                   concat({"example ", index, " or ", partner, " has a label outside [0, ", target.size(), ")"}));
     }
     // Added: both examples may be of one class.
     target[static_cast<size_t>(label)] += static_cast<float>(part);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/text/concat.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/loss_rule.h"
 
 namespace coterie {
@@ -20,7 +22,7 @@ BatchReader::BatchReader(const Model& model, const LossSettings& loss, const Com
     inputs_.push_back({compiled.program.pointer(compiled.inputs[i]), elements(model.input_shape(i))});
   }
   const auto column = [&](BufferId target, uint64_t count) { return Column{compiled.program.pointer(target), count}; };
-  if (compiled.heads.empty()) {
+  if (!kHasHeads || compiled.heads.empty()) {
     targets_.push_back(
         {column(compiled.target, compiled.target_elements), loss, static_cast<uint64_t>(model.output_shape().back())});
     return;
@@ -43,8 +45,8 @@ Status BatchReader::check_labels(Target& target, uint64_t index, std::span<int32
       continue;
     }
     if (is_valid_label(target.loss.kind, target.classes, label)) continue;
-    return Error(ErrorCode::invalid_argument, "example " + std::to_string(index) + " has a label" + target.whose +
-                                                  " outside " + valid_labels(target.loss.kind, target.classes));
+    return Error(ErrorCode::invalid_argument, concat({"example ", index, " has a label", target.whose, " outside ",
+                                                      valid_labels(target.loss.kind, target.classes)}));
   }
   return {};
 }
@@ -61,7 +63,7 @@ Status BatchReader::divide(uint64_t index, size_t slot) {
       for (size_t i = 0; i < to.size(); ++i) {
         if (!is_label(from[i])) {
           return Error(ErrorCode::invalid_argument,
-                       "example " + std::to_string(index) + " has a label" + target.whose + " that is no whole number");
+                       concat({"example ", index, " has a label", target.whose, " that is no whole number"}));
         }
         labels[i] = static_cast<int32_t>(from[i]);
       }
@@ -76,12 +78,12 @@ Status BatchReader::divide(uint64_t index, size_t slot) {
 
 Status BatchReader::read(ExampleSource& source, uint64_t index, size_t slot) {
   for (size_t i = 0; i < inputs_.size(); ++i) places_[i] = inputs_[i].at(slot);
-  const Example example(places_, row_.empty() ? targets_[0].column.at(slot) : Example::Place(row_));
+  const Example example(places_, !kHasHeads || row_.empty() ? targets_[0].column.at(slot) : Example::Place(row_));
   COT_TRY(source.read(index, example));
   if (slot == 0) {
     for (Target& target : targets_) target.ignored = 0;
   }
-  if (!row_.empty()) return divide(index, slot);
+  if (kHasHeads && !row_.empty()) return divide(index, slot);
   if (targets_[0].loss.target == TargetKind::values) return {};
   return check_labels(targets_[0], index, example.labels());
 }

@@ -14,7 +14,7 @@ namespace {
 void convert_baseline(const uint8_t* bytes, size_t count, float scale, float offset, float* numbers) {
   convert(bytes, count, scale, offset, numbers);
 }
-#if COT_HAS_X86_TARGETS
+#if COT_HAS_X86_TARGETS && !defined(COTERIE_NO_AVX2)
 COT_TARGET_AVX2 void convert_avx2(const uint8_t* bytes, size_t count, float scale, float offset, float* numbers) {
   convert(bytes, count, scale, offset, numbers);
 }
@@ -25,13 +25,17 @@ COT_TARGET_AVX512 void convert_avx512(const uint8_t* bytes, size_t count, float 
 
 }  // namespace
 
-void numbers_of_bytes(ByteView bytes, float scale, float offset, std::span<float> numbers) {
 #ifdef COTERIE_NO_AVX2  // a list leaves them out: what asks the CPU takes 5 KiB
+
+void numbers_of_bytes(ByteView bytes, float scale, float offset, std::span<float> numbers) {
   COT_ASSERT(bytes.size() == numbers.size());
   convert_baseline(bytes.data(), bytes.size(), scale, offset, numbers.data());
+}
+
 #else
+
+void numbers_of_bytes(ByteView bytes, float scale, float offset, std::span<float> numbers) {
   numbers_of_bytes(cpu_simd_level(), bytes, scale, offset, numbers);
-#endif
 }
 
 void numbers_of_bytes(SimdLevel level, ByteView bytes, float scale, float offset, std::span<float> numbers) {
@@ -43,5 +47,7 @@ void numbers_of_bytes(SimdLevel level, ByteView bytes, float scale, float offset
 #endif
   convert(bytes.data(), bytes.size(), scale, offset, numbers.data());
 }
+
+#endif
 
 }  // namespace coterie

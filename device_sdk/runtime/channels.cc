@@ -4,13 +4,14 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text/concat.h"
 #include "base/text/name_pattern.h"
 #include "device_sdk/runtime/parse_number.h"
 
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "channels: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"channels: ", what})); }
 
 Result<ChannelRange> range_in(const TensorInfo& tensor, const ChannelUpdate& update) {
   const auto channels = static_cast<uint32_t>(tensor.shape.empty() ? 1 : tensor.shape.back());
@@ -19,8 +20,7 @@ Result<ChannelRange> range_in(const TensorInfo& tensor, const ChannelUpdate& upd
     return ChannelRange{0, std::min(channels, static_cast<uint32_t>(wanted))};
   }
   if (update.last >= channels) {
-    return bad(tensor.name + " has " + std::to_string(channels) + " channels, there is no " +
-               std::to_string(update.last));
+    return bad(concat({tensor.name, " has ", channels, " channels, there is no ", update.last}));
   }
   return ChannelRange{update.first, update.last - update.first + 1};
 }
@@ -56,7 +56,7 @@ constexpr StepKindOf<ChannelMatrix> kPutStep{"channels.put", run_put, describe};
 }  // namespace
 
 Result<ChannelUpdate> parse_channels(std::string_view text) {
-  const Error wrong = bad("must be PATTERN:FIRST-LAST or PATTERN:PERCENT%, is " + std::string(text));
+  const Error wrong = bad(concat({"must be PATTERN:FIRST-LAST or PATTERN:PERCENT%, is ", text}));
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return wrong;
   ChannelUpdate update{.pattern = std::string(text.substr(0, colon))};
@@ -77,7 +77,8 @@ Result<ChannelUpdate> parse_channels(std::string_view text) {
 Result<std::vector<ChannelRange>> channel_ranges(const ModelGraph& graph, const std::vector<ChannelUpdate>& updates) {
   std::vector<ChannelRange> ranges(graph.tensors.size());
   for (const ChannelUpdate& update : updates) {
-    if (!is_in_range(update)) return bad("those of " + update.pattern + " must be first to last, or a part in (0, 1]");
+    if (!is_in_range(update))
+      return bad(concat({"those of ", update.pattern, " must be first to last, or a part in (0, 1]"}));
     bool found = false;
     for (size_t i = 0; i < graph.tensors.size(); ++i) {
       const TensorInfo& tensor = graph.tensors[i];
@@ -87,7 +88,7 @@ Result<std::vector<ChannelRange>> channel_ranges(const ModelGraph& graph, const 
       if (!ranges[i].is_all()) continue;
       COT_ASSIGN(ranges[i], range_in(tensor, update));
     }
-    if (!found) return bad(update.pattern + " matches no parameter of the model");
+    if (!found) return bad(concat({update.pattern, " matches no parameter of the model"}));
   }
   return ranges;
 }

@@ -7,6 +7,8 @@
 
 #include "base/os/file.h"
 #include "base/os/temporary_file.h"
+#include "base/text/concat.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/sealed_text.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/limits.h"
@@ -19,8 +21,8 @@ constexpr uint32_t kSlotsMax = 2;
 constexpr uint64_t kFactorVectorsMax = 9;  // shampoo's factors, as vectors of the model's length (shampoo_step.h)
 constexpr size_t kTrailerBytes = sizeof(Digest::bytes);
 
-Error not_ours(const std::string& what) { return Error(ErrorCode::conflict, "checkpoint: " + what); }
-Error damaged(const std::string& what) { return Error(ErrorCode::data_loss, "checkpoint: " + what); }
+Error not_ours(std::string_view what) { return Error(ErrorCode::conflict, concat({"checkpoint: ", what})); }
+Error damaged(std::string_view what) { return Error(ErrorCode::data_loss, concat({"checkpoint: ", what})); }
 
 template <typename T>
 ByteView bytes_of(std::span<T> values) {
@@ -36,7 +38,9 @@ Result<Bytes> frame_of(Bytes contents, const TrainerState& state) {
     if (cipher != nullptr) return not_ours("is not encrypted, and a key is given");
     return contents;
   }
-  if (cipher == nullptr) return Error(ErrorCode::permission_denied, "checkpoint: is encrypted, and no key is given");
+  if (!kHasEncryption || cipher == nullptr) {
+    return Error(ErrorCode::permission_denied, "checkpoint: is encrypted, and no key is given");
+  }
   Result<Bytes> opened = open_sealed(std::move(contents), *cipher, state.model.digest());
   if (!opened) return opened.error().with_context("checkpoint");
   return opened;
@@ -112,7 +116,7 @@ Status check_identity(const CheckpointHeader& header, const TrainerState& state)
   }
   const std::string here = state.identity();
   if (header.training != here) {
-    return not_ours("is of another training; not the same: " + identity_difference(header.training, here));
+    return not_ours(concat({"is of another training; not the same: ", identity_difference(header.training, here)}));
   }
   return {};
 }
@@ -144,7 +148,7 @@ Status check_header(const CheckpointHeader& header, const TrainerState& state) {
   if (header.model != state.model.digest()) return not_ours("is of another model");
   COT_TRY(check_identity(header, state));  // before the examples: what is held out makes them fewer
   if (header.examples != examples) {
-    return not_ours("is of " + std::to_string(header.examples) + " examples, here are " + std::to_string(examples));
+    return not_ours(concat({"is of ", header.examples, " examples, here are ", examples}));
   }
   if (header.slots != state.slots() || header.factor_bytes != state.region(Region::factors).size_bytes()) {
     return damaged("has not its optimizer's state");
@@ -195,7 +199,7 @@ Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
   const uint64_t frame_bytes_max = kPreludeBytes + limits::kWireHeaderBytesMax + payload_bytes(state) + more;
   Result<Bytes> file = os::read_file(path, sealed_bytes(frame_bytes_max) + kTrailerBytes);
   if (!file && file.error().code() == ErrorCode::too_large) {
-    return not_ours("is larger than any of this model with " + std::to_string(state.order.size()) + " examples");
+    return not_ours(concat({"is larger than any of this model with ", state.order.size(), " examples"}));
   }
   return file;
 }
@@ -211,18 +215,18 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
   };
   const Bytes head = encode_head(header_of(state), payload_bytes(state));
   std::optional<Sealer> sealer;
-  if (state.options.checkpoint_cipher) {
+  if (kHasEncryption && state.options.checkpoint_cipher) {
     sealer.emplace(*state.options.checkpoint_cipher, state.model.digest(), head.size() + payload_bytes(state),
                    write_out);
   }
-  const auto write = [&](ByteView bytes) { return sealer ? sealer->write(bytes) : write_out(bytes); };
+  const auto write = [&](ByteView bytes) { return kHasEncryption && sealer ? sealer->write(bytes) : write_out(bytes); };
   COT_TRY(write(head));
   COT_TRY(write(bytes_of(state.region(Region::parameters))));
   for (const Region region : optimizer_regions(state)) COT_TRY(write(bytes_of(state.region(region))));
   COT_TRY(write(bytes_of(std::span(state.order))));
   if (progress_of(state).best_step > 0) COT_TRY(write(bytes_of(state.validation->best())));
   if (const auto ranges = state.region(Region::ranges); !ranges.empty()) COT_TRY(write(bytes_of(ranges)));
-  if (sealer) COT_TRY(sealer->finish());
+  if (kHasEncryption && sealer) COT_TRY(sealer->finish());
   // The digest stands behind the content, as it is known only then: the file is written once, from front to back.
   const Digest digest = digester.finish();
   COT_TRY(file.write(digest.view()));
@@ -232,7 +236,7 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
 Status read_checkpoint(const std::string& path, TrainerState& state) {
   os::remove_abandoned(path);  // of the process that this one goes on for; it may end before it writes
   COT_ASSIGN(Bytes file, read_within(path, state));
-  if (file.size() < kTrailerBytes) return damaged("has " + std::to_string(file.size()) + " bytes");
+  if (file.size() < kTrailerBytes) return damaged(concat({"has ", file.size(), " bytes"}));
   const Digest digest = content_digest(ByteView(file).first(file.size() - kTrailerBytes));
   if (!std::equal(digest.bytes.begin(), digest.bytes.end(), file.end() - kTrailerBytes)) {
     return damaged("fails its checksum");

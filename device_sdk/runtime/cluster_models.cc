@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/perturbed_values.h"
@@ -11,7 +12,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "clusters: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"clusters: ", what})); }
 
 uint64_t values_of_copy(const Model& model) {
   return cluster_payload_bytes(model.value_count() * sizeof(float)) / sizeof(float);
@@ -55,12 +56,11 @@ Result<std::span<const float>> cluster_values(const Model& stacked, uint32_t clu
   const uint32_t count = cluster_count(stacked.graph());
   if (count == 1) return bad("the file holds one model, and no clusters");
   if (cluster >= count) {
-    return bad("the file holds " + std::to_string(count) + " models, and none of number " +
-               std::to_string(uint64_t{cluster} + 1));
+    return bad(concat({"the file holds ", count, " models, and none of number ", uint64_t{cluster} + 1}));
   }
   const uint64_t values = copy_bytes(stacked.graph()) / sizeof(float);
   if (values * count != stacked.value_count()) {
-    return Error(ErrorCode::malformed, "clusters: the payload is not that of " + std::to_string(count) + " models");
+    return Error(ErrorCode::malformed, concat({"clusters: the payload is not that of ", count, " models"}));
   }
   return stacked.parameters().subspan(cluster * values, values);
 }
@@ -74,8 +74,8 @@ Result<Model> cluster_model(const Model& stacked, uint32_t cluster) {
 Status check_clusters(const Model& model, const TrainingSettings& training) {
   const uint32_t asked = cluster_count(training), found = cluster_count(model.graph());
   if (asked == found) return {};
-  return bad("the job trains " + std::to_string(asked) + " models (training.personal), and its file holds " +
-             std::to_string(found) + "; `coterie model clusters` makes one of several");
+  return bad(concat({"the job trains ", asked, " models (training.personal), and its file holds ", found,
+                     "; `coterie model clusters` makes one of several"}));
 }
 
 Result<std::vector<Model>> cluster_models(const Model& model, const TrainingSettings& training) {

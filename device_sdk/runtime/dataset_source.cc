@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/byte_numbers.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
@@ -61,8 +62,8 @@ std::optional<Digest> DatasetSource::digest() const {
 
 Status DatasetSource::read(uint64_t index, const Example& to) {
   if (to.input_count() != inputs_.size()) {
-    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " + std::to_string(inputs_.size()) +
-                                                  " inputs, the model takes " + std::to_string(to.input_count()));
+    return Error(ErrorCode::invalid_argument, concat({"data set ", header_.name, " has ", inputs_.size(),
+                                                      " inputs, the model takes ", to.input_count()}));
   }
   if (index >= header_.examples) return Error(ErrorCode::invalid_argument, "no such example");
   for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -73,7 +74,7 @@ Status DatasetSource::read(uint64_t index, const Example& to) {
 
 Status DatasetSource::read(uint64_t index, std::span<float> features, int32_t& label) {
   if (header_.target.type != ColumnType::int32) {
-    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has no labels");
+    return Error(ErrorCode::invalid_argument, concat({"data set ", header_.name, " has no labels"}));
   }
   const Example::Place input = features;
   return read(index, Example({&input, 1}, {reinterpret_cast<float*>(&label), 1}));
@@ -83,9 +84,9 @@ Status DatasetSource::read(uint64_t index, std::span<float> features, int32_t& l
 Status DatasetSource::read_column(const Column& column, const DatasetColumn& info, uint64_t index,
                                   std::span<float> to) const {
   if (to.size() != column.elements) {
-    return Error(ErrorCode::invalid_argument, "data set " + header_.name + " has " + std::to_string(column.elements) +
-                                                  " values an example in " + info.name + ", the model takes " +
-                                                  std::to_string(to.size()));
+    return Error(ErrorCode::invalid_argument,
+                 concat({"data set ", header_.name, " has ", column.elements, " values an example in ", info.name,
+                         ", the model takes ", to.size()}));
   }
   const ByteView row = column.bytes.subspan(index * column.row_bytes, column.row_bytes);
   if (info.type == ColumnType::uint8) {

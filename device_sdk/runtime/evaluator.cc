@@ -5,9 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/head_result.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/prepared.h"
 
 namespace coterie {
@@ -36,6 +38,7 @@ struct Evaluator::State {
 };
 
 void Evaluator::State::add_heads(const BatchProgram& code) {
+  if (!kHasHeads) return;
   for (size_t i = 0; i < heads.size(); ++i) {
     HeadSums batch;
     std::memcpy(static_cast<void*>(&batch), code.compiled.program.pointer(code.compiled.heads[i].sums), sizeof(batch));
@@ -68,8 +71,8 @@ Result<Evaluator> Evaluator::create(const Model& model, const LossSettings& loss
   COT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   COT_ASSIGN(Arena arena, Arena::create(whole.layout, arena_bytes_max));
   BatchProgram program(model, loss, batch_size, std::move(whole), arena);
-  return Evaluator(std::make_unique<State>(
-      State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program)}));
+  return Evaluator(std::unique_ptr<State>(
+      new State{model, loss, arena_bytes_max, std::move(pool), std::move(arena), std::move(program)}));
 }
 
 Evaluator::Evaluator(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -98,9 +101,8 @@ Result<Evaluation> Evaluator::run(std::span<const float> parameters, ExampleSour
 Status Evaluator::begin(std::span<const float> parameters, uint64_t count) {
   State& s = *state_;
   if (parameters.size() != s.model.value_count()) {
-    return Error(ErrorCode::invalid_argument, "evaluation: " + std::to_string(parameters.size()) +
-                                                  " parameters, the model has " +
-                                                  std::to_string(s.model.value_count()));
+    return Error(ErrorCode::invalid_argument,
+                 concat({"evaluation: ", parameters.size(), " parameters, the model has ", s.model.value_count()}));
   }
   if (count < 1) return Error(ErrorCode::invalid_argument, "evaluation: there are no examples");
   COT_TRY(prepare_rest(static_cast<uint32_t>(count % s.whole.batch_size)));
@@ -129,7 +131,7 @@ Status Evaluator::next(ExampleSource& examples, const OutputSink& sink) {
   for (size_t i = 0; i < batch; ++i) COT_TRY(code.reader.read(examples, s.position + i, i));
   const FlushDenormals flush;
   code.compiled.program.run(Phase::forward, context);
-  if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("evaluation: ") + fault);
+  if (fault != nullptr) return Error(ErrorCode::invalid_argument, concat({"evaluation: ", fault}));
   const CompiledModel& compiled = code.compiled;
   if (sink) {
     sink({compiled.program.pointer(compiled.output), batch * elements(s.model.output_shape())},
@@ -161,6 +163,7 @@ Evaluation Evaluator::evaluation() const {
 std::vector<HeadResult> Evaluator::heads() const {
   const State& s = *state_;
   std::vector<HeadResult> results;
+  if (!kHasHeads) return results;
   for (size_t i = 0; i < s.heads.size(); ++i) {
     const auto& [seen, ignored] = s.heads[i];
     const double mean = seen.weight > 0 ? seen.sums.loss / seen.weight : 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/example_part.h"
 #include "device_sdk/runtime/lora.h"
@@ -25,8 +26,9 @@ Result<FineTuned> fine_tune(const Model& model, const TrainOptions& options, flo
   }
   ExampleSplit split = split_examples(examples.size(), held_out_share);
   if (split.held_out.empty()) {
-    return Error(ErrorCode::invalid_argument, "fine-tuning: of " + std::to_string(examples.size()) +
-                                                  " examples that share holds out none, and nothing could be judged");
+    return Error(ErrorCode::invalid_argument,
+                 concat({"fine-tuning: of ", examples.size(),
+                         " examples that share holds out none, and nothing could be judged"}));
   }
   ExamplePart own(examples, std::move(split.trained)), held_out(examples, std::move(split.held_out));
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(held_out, model, options.loss, options.augment));

@@ -4,6 +4,7 @@
 
 #include "base/text/name_pattern.h"
 #include "device_sdk/runtime/external_part.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/needed_gradients.h"
@@ -31,8 +32,9 @@ constexpr StepKindOf<NoSettings> kAccumulateStep{"gradient.accumulate", run_accu
 // Beside the graph's own output. Heads that name none are found wrong where their losses are emitted.
 std::vector<uint32_t> outputs_asked_for(const ModelGraph& graph, const CompileSettings& settings) {
   std::vector<uint32_t> outputs = settings.further_outputs;
+  if (!kHasHeads || settings.loss.heads.empty()) return outputs;
   const Result<std::vector<uint32_t>> heads = head_tensors(graph, settings.loss);
-  if (heads && !heads->empty()) outputs.insert(outputs.end(), heads->begin() + 1, heads->end());
+  if (heads) outputs.insert(outputs.end(), heads->begin() + 1, heads->end());
   return outputs;
 }
 
@@ -306,7 +308,7 @@ void GraphCompiler::end_backward_of(uint32_t op_index) {
 }
 
 ChannelRange GraphCompiler::channels_of(uint32_t tensor) const {
-  return settings_.channels.empty() ? ChannelRange{} : settings_.channels[tensor];
+  return !kHasChannels || settings_.channels.empty() ? ChannelRange{} : settings_.channels[tensor];
 }
 
 bool GraphCompiler::is_table(uint32_t parameter) const {
@@ -348,7 +350,7 @@ void GraphCompiler::add_gradient(uint32_t tensor, BufferId gradient) { contribut
 void GraphCompiler::settle_gradients() {
   for (auto [tensor, gradient, is_narrow] : contributions_) {
     const uint64_t count = gradient_elements(tensor);
-    if (!is_narrow && !channels_of(tensor).is_all()) {
+    if (kHasChannels && !is_narrow && !channels_of(tensor).is_all()) {
       const BufferId whole = gradient;
       gradient = new_narrow_gradient(tensor);
       emit_take_channels(program_, Phase::backward, matrix_of(tensor), whole, gradient);
@@ -401,7 +403,7 @@ void GraphCompiler::emit_update_of(uint32_t parameter, Phase phase, BufferId gra
     return moment;
   };
   UpdateBuffers buffers{gradient, exact_value(parameter), slot(0, Region::slot0), slot(1, Region::slot1)};
-  if (!channels_of(parameter).is_all()) {
+  if (kHasChannels && !channels_of(parameter).is_all()) {
     return emit_channel_update(parameter, phase, optimizer, learning_rate_scale, buffers);
   }
   const uint64_t count = elements(types_[parameter].shape);

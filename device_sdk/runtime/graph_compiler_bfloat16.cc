@@ -5,6 +5,7 @@
 
 #include "device_sdk/runtime/bfloat16_choice.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/left_out.h"
 
 namespace coterie {
 namespace {
@@ -64,6 +65,7 @@ std::vector<BufferId> GraphCompiler::values_of(std::span<const uint32_t> tensors
 
 // The choice is made for one thread and without a limit, whatever the settings: these change no bit.
 Result<NarrowedSum> GraphCompiler::narrow_what_is_held() {
+  if (!kHasBfloat16) return left_out("storage must be float32", "bf16");
   CompileSettings plain = settings_;
   plain.threads = 1;
   plain.planned_bytes_max = 0;

@@ -1,5 +1,7 @@
 // The losses of several heads: GraphCompiler's part of loss_heads.h.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/loss_rule.h"
 
@@ -15,13 +17,14 @@ BufferId GraphCompiler::new_target(const TensorType& type) {
 
 // A tensor that others read, too, has the sum of their gradients and its head's.
 Status GraphCompiler::emit_losses_of_heads(CompiledModel& compiled) {
+  if (!kHasHeads) return left_out("no heads can be computed", "heads");
   COT_ASSIGN(const std::vector<uint32_t> tensors, head_tensors(graph_, settings_.loss));
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TrainingHead& asked = settings_.loss.heads[i];
     const TensorType& output = types_[tensors[i]];
     CompiledHead head{.loss = loss_of_head(settings_.loss, i), .weight = asked.weight};
     const Result<TensorType> target = target_for_loss(head.loss, output);
-    if (!target) return target.error().with_context("head " + asked.output);
+    if (!target) return target.error().with_context(concat({"head ", asked.output}));
     head.target = new_target(*target);
     head.target_elements = elements(target->shape) / settings_.batch_size;
     head.width = static_cast<uint64_t>(output.shape.back());

@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/fake_quantise.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/left_out.h"
 #include "proto/codec/stored_integers.h"
 
 namespace coterie {
@@ -23,12 +24,13 @@ struct GraphCompiler::Rounding {
 };
 
 BufferId GraphCompiler::exact_value(uint32_t tensor) const {
-  return rounding_ == nullptr || rounding_->exact[tensor] == kNoBuffer ? values_[tensor] : rounding_->exact[tensor];
+  return !kHasQat || rounding_ == nullptr || rounding_->exact[tensor] == kNoBuffer ? values_[tensor]
+                                                                                   : rounding_->exact[tensor];
 }
 
 // Weights are rounded once, in front of all ops; the input is like what an op makes.
 Status GraphCompiler::add_rounded_tensors(CompiledModel& compiled) {
-  if (!settings_.qat || settings_.purpose != Purpose::train) return {};
+  if (!kHasQat || !settings_.qat || settings_.purpose != Purpose::train) return {};
   rounding_ = std::make_unique<Rounding>();
   COT_ASSIGN(rounding_->tensors, rounded_tensors(model_, settings_.qat->parts));
   const auto& [weights, activations] = rounding_->tensors;
@@ -57,6 +59,7 @@ Status GraphCompiler::add_rounded_tensors(CompiledModel& compiled) {
 
 // What reads the tensor from here on reads the rounded one.
 void GraphCompiler::emit_rounded_if_asked(uint32_t tensor, Phase phase) {
+  if (!kHasQat) return;
   RoundedActivation* const rounded = rounding_ ? rounding_->find(tensor) : nullptr;
   if (rounded == nullptr) return;
   const auto place = static_cast<uint64_t>(rounded - rounding_->rounded.data()) * kRangeFloats * sizeof(float);
@@ -69,7 +72,7 @@ void GraphCompiler::emit_rounded_if_asked(uint32_t tensor, Phase phase) {
 
 // Behind the whole backward: what the step has seen of ranges.
 void GraphCompiler::emit_ranges() {
-  if (rounding_ == nullptr) return;
+  if (!kHasQat || rounding_ == nullptr) return;
   program_.set_origin(kUpdateOrigin);
   for (const RoundedActivation& rounded : rounding_->rounded) {
     if (rounded.range != kNoBuffer) emit_kept_range(program_, rounded);

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/random.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/limits.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr uint32_t kClassesMax = 1'000'000;
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "head: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"head: ", what})); }
 
 bool is_called(const ModelGraph& graph, const OpInfo& op, const std::string& layer) {
   return op.name == layer ||
@@ -24,11 +25,10 @@ bool is_called(const ModelGraph& graph, const OpInfo& op, const std::string& lay
 
 Result<const OpInfo*> find_layer(const ModelGraph& graph, const std::string& layer) {
   const auto found = std::ranges::find_if(graph.ops, [&](const OpInfo& op) { return is_called(graph, op, layer); });
-  if (found == graph.ops.end()) return bad("the model has no layer " + layer);
+  if (found == graph.ops.end()) return bad(concat({"the model has no layer ", layer}));
   const bool is_whole = found->kind == OpKind::dense ||
                         (found->kind == OpKind::conv2d && std::get<Conv2dAttributes>(found->attributes).groups == 1);
-  if (!is_whole)
-    return bad(layer + " is " + std::string(to_string(found->kind)) + ", not dense or conv2d without groups");
+  if (!is_whole) return bad(concat({layer, " is ", to_string(found->kind), ", not dense or conv2d without groups"}));
   return &*found;
 }
 
@@ -39,10 +39,10 @@ Result<std::vector<uint32_t>> head_tensors(const ModelGraph& graph, const OpInfo
     const uint32_t tensor = op.inputs[i];
     if (tensor == kNoTensor) continue;
     const TensorInfo& info = graph.tensors[tensor];
-    if (info.role != TensorRole::parameter) return bad(info.name + " of " + op.name + " is no parameter");
+    if (info.role != TensorRole::parameter) return bad(concat({info.name, " of ", op.name, " is no parameter"}));
     ptrdiff_t readers = 0;
     for (const OpInfo& other : graph.ops) readers += std::ranges::count(other.inputs, tensor);
-    if (readers != 1) return bad(info.name + " of " + op.name + " is another layer's too");
+    if (readers != 1) return bad(concat({info.name, " of ", op.name, " is another layer's too"}));
     tensors.push_back(tensor);
   }
   return tensors;
@@ -89,7 +89,7 @@ Bytes file_of(const Model& model, ModelGraph graph, const std::vector<uint32_t>&
 }  // namespace
 
 Result<HeadSettings> parse_head(std::string_view text) {
-  const Error wrong = bad("must be LAYER:CLASSES or LAYER:CLASSES:SEED, is " + std::string(text));
+  const Error wrong = bad(concat({"must be LAYER:CLASSES or LAYER:CLASSES:SEED, is ", text}));
   const auto take_number = [&text](auto& number) {
     const size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || !parse_number(text.substr(colon + 1), number)) return false;
@@ -121,9 +121,9 @@ Result<Bytes> replace_head(const Model& model, const HeadSettings& settings) {
   }
   Bytes file = file_of(model, std::move(graph), drawn, settings.seed);
   const Result<Model> made = Model::load(file);
-  if (!made) return bad("what is behind " + settings.layer + " does not fit: " + made.error().message());
+  if (!made) return bad(concat({"what is behind ", settings.layer, " does not fit: ", made.error().message()}));
   if (made->output_shape() == model.output_shape() && model.shape(op->outputs[0]).back() != settings.classes) {
-    return bad(settings.layer + " is not the last layer: the model's output stays as it is");
+    return bad(concat({settings.layer, " is not the last layer: the model's output stays as it is"}));
   }
   return file;
 }

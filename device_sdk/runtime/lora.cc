@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/cluster_models.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/seal.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char *kA = kLoraAEnding, *kB = kLoraBEnding;
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "lora: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"lora: ", what})); }
 
 bool is_in_range(const LoraSettings& settings) {
   return settings.rank >= 1 && settings.rank <= kLoraRankMax && std::isfinite(settings.alpha) && settings.alpha > 0;
@@ -152,7 +153,7 @@ class Rewrite {
 
 Result<LoraSettings> parse_lora(std::string_view text) {
   const Error wrong =
-      bad("must be rank=N:PATTERN, with alpha=X or seed=N behind the rank and a comma, is " + std::string(text));
+      bad(concat({"must be rank=N:PATTERN, with alpha=X or seed=N behind the rank and a comma, is ", text}));
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos || colon + 1 == text.size() || !text.starts_with("rank=")) return wrong;
   LoraSettings settings{.pattern = std::string(text.substr(colon + 1))};
@@ -174,7 +175,7 @@ Result<LoraSettings> parse_lora(std::string_view text) {
   }
   if (!numbers.empty()) return wrong;
   if (!is_in_range(settings))
-    return bad("the rank must be in [1, 4096] and alpha a number above 0, is " + std::string(text));
+    return bad(concat({"the rank must be in [1, 4096] and alpha a number above 0, is ", text}));
   return settings;
 }
 

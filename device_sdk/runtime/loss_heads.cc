@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/parse_number.h"
 #include "device_sdk/runtime/shape_inference.h"
@@ -11,7 +12,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "heads: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"heads: ", what})); }
 
 bool is_by_class(Loss loss) { return loss == Loss::softmax_cross_entropy || loss == Loss::negative_log_likelihood; }
 bool is_of_embeddings(Loss loss) { return loss == Loss::cosine_embedding || loss == Loss::triplet_margin; }
@@ -24,9 +25,9 @@ std::string names_of_outputs(const ModelGraph& graph) {
 
 Status check_head(const TrainingHead& head) {
   if (head.output.empty()) return bad("one has no output");
-  if (to_string(head.loss) == "unknown") return bad("the loss of " + head.output + " is unknown");
+  if (to_string(head.loss) == "unknown") return bad(concat({"the loss of ", head.output, " is unknown"}));
   if (!(head.weight > 0 && head.weight <= kHeadWeightMax)) {
-    return bad("the weight of " + head.output + " must be in (0, 1000000]");
+    return bad(concat({"the weight of ", head.output, " must be in (0, 1000000]"}));
   }
   return {};
 }
@@ -42,8 +43,8 @@ std::string_view to_string(HeadMeasure measure) {
 }
 
 Result<TrainingHead> parse_training_head(std::string_view text) {
-  const Error wrong = bad("must be OUTPUT:LOSS or OUTPUT:LOSS:WEIGHT with a weight above 0, as age:l1:0.5, is " +
-                          std::string(text.substr(0, 80)));
+  const Error wrong = bad(concat(
+      {"must be OUTPUT:LOSS or OUTPUT:LOSS:WEIGHT with a weight above 0, as age:l1:0.5, is ", text.substr(0, 80)}));
   const auto take_word = [&text]() -> std::string_view {
     const size_t colon = text.rfind(':');
     if (colon == std::string_view::npos) return {};
@@ -73,13 +74,13 @@ Status check_loss_heads(const LossSettings& loss) {
   const std::vector<TrainingHead>& heads = loss.heads;
   if (heads.empty()) return {};
   if (heads.size() > kHeadsMax) {
-    return bad("there are " + std::to_string(heads.size()) + ", at most " + std::to_string(kHeadsMax));
+    return bad(concat({"there are ", heads.size(), ", at most ", kHeadsMax}));
   }
   for (size_t i = 0; i < heads.size(); ++i) {
     COT_TRY(check_head(heads[i]));
     const auto is_same = [&](const TrainingHead& other) { return other.output == heads[i].output; };
     const auto before = heads.begin() + static_cast<ptrdiff_t>(i);
-    if (std::any_of(heads.begin(), before, is_same)) return bad("two are of the output " + heads[i].output);
+    if (std::any_of(heads.begin(), before, is_same)) return bad(concat({"two are of the output ", heads[i].output}));
   }
   if (loss.kind != heads[0].loss) return bad("the loss of the training must be that of the first one");
   if (!loss.class_weights.empty()) return bad("they go without class_weights, which are of one output's classes");
@@ -127,13 +128,13 @@ Result<std::vector<uint32_t>> head_tensors(const ModelGraph& graph, const LossSe
     const auto is_called = [&](uint32_t tensor) { return graph.tensors[tensor].name == head.output; };
     const auto found = std::ranges::find_if(outputs, is_called);
     if (found == outputs.end()) {
-      return bad("the model has no output " + head.output + "; it has " + names_of_outputs(graph));
+      return bad(concat({"the model has no output ", head.output, "; it has ", names_of_outputs(graph)}));
     }
     tensors.push_back(*found);
   }
   if (!tensors.empty() && tensors[0] != graph.output) {
-    return bad("the first must be of the model's own output, " + graph.tensors[graph.output].name + ", and is of " +
-               loss.heads[0].output);
+    return bad(concat({"the first must be of the model's own output, ", graph.tensors[graph.output].name,
+                       ", and is of ", loss.heads[0].output}));
   }
   return tensors;
 }

@@ -5,6 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/text/concat.h"
+#include "device_sdk/runtime/kernels_in_build.h"
+
 namespace coterie {
 namespace {
 
@@ -152,15 +155,19 @@ constexpr StepKindOf<Settings> kEmbeddingsHead{"loss.embeddings", run_head<run_e
 
 Error does_not_stand(const LossSettings& loss, const std::string& why, const Shape& shape) {
   return Error(ErrorCode::invalid_argument,
-               std::string(to_string(loss.kind)) + " needs " + why + ", the model's is " + to_text(shape));
+               concat({to_string(loss.kind), " needs ", why, ", the model's is ", to_text(shape)}));
 }
+
+constexpr bool kHasElementLosses = is_kernel_in_build("element_loss");
+constexpr bool kHasSoftLabels = is_kernel_in_build("cross_entropy_of_targets");
+constexpr bool kHasEmbeddingLosses = is_kernel_in_build("cosine_embedding");
 
 // -DCOTERIE_OPS_FROM leaves out what no list names: the kernels are null.
 bool is_in_build(const LossSettings& loss) {
   const kernels::KernelTable& kernels = kernels::kernels();
   if (vectors_a_row(loss.kind) > 1) return kernels.cosine_embedding != nullptr;
-  if (is_class_loss(loss.kind)) return true;
   const bool has_labels = loss.target == TargetKind::labels;
+  if (is_class_loss(loss.kind)) return has_labels || kernels.cross_entropy_of_targets != nullptr;
   return (loss.kind == Loss::mean_squared_error && has_labels) || kernels.element_loss != nullptr;
 }
 
@@ -168,26 +175,26 @@ bool is_in_build(const LossSettings& loss) {
 
 Result<TensorType> target_for_loss(const LossSettings& loss, const TensorType& output) {
   if (!is_in_build(loss)) {
-    return Error(ErrorCode::invalid_argument, "this build has no loss " + std::string(to_string(loss.kind)));
+    return Error(ErrorCode::invalid_argument, concat({"this build has no loss ", to_string(loss.kind),
+                                                      loss.target == TargetKind::values ? " of values" : ""}));
   }
   // The kernels of the others would take what stands for an ignored label as one.
   if (loss.ignore_label && (!is_class_loss(loss.kind) || loss.target == TargetKind::values)) {
     return Error(ErrorCode::invalid_argument,
-                 "ignore_label is of softmax_cross_entropy and negative_log_likelihood with labels, not of " +
-                     std::string(to_string(loss.kind)) + (loss.target == TargetKind::values ? " with values" : ""));
+                 concat({"ignore_label is of softmax_cross_entropy and negative_log_likelihood with labels, not of ",
+                         to_string(loss.kind), (loss.target == TargetKind::values ? " with values" : "")}));
   }
   const Shape& shape = output.shape;
   const int64_t width_min = is_class_loss(loss.kind) ? 2 : 1;
   if (output.type != DataType::float32 || shape.size() < 2 || shape.back() < width_min) {
-    return does_not_stand(loss, "an output of batch x at least " + std::to_string(width_min), shape);
+    return does_not_stand(loss, concat({"an output of batch x at least ", width_min}), shape);
   }
   const size_t vectors = vectors_a_row(loss.kind);
   if (static_cast<size_t>(shape.back()) % vectors != 0) {
-    return does_not_stand(loss, "rows of " + std::to_string(vectors) + " vectors", shape);
+    return does_not_stand(loss, concat({"rows of ", vectors, " vectors"}), shape);
   }
   if (!loss.class_weights.empty() && loss.class_weights.size() != static_cast<size_t>(shape.back())) {
-    return does_not_stand(loss, "as many classes as class weights (" + std::to_string(loss.class_weights.size()) + ")",
-                          shape);
+    return does_not_stand(loss, concat({"as many classes as class weights (", loss.class_weights.size(), ")"}), shape);
   }
   const Shape rows(shape.begin(), shape.end() - 1);
   if (vectors > 1) return TensorType{DataType::int32, rows};
@@ -232,10 +239,10 @@ void emit_loss(Program& program, const LossSettings& loss, const TensorType& out
     program.emit(Phase::forward, kind, settings, {output, target, gradient});
   };
   const bool has_labels = loss.target == TargetKind::labels;
-  if (vectors_a_row(loss.kind) > 1) emit(kEmbeddingsStep);
-  else if (is_class_loss(loss.kind)) emit(has_labels ? kLabelsStep : kSoftLabelsStep);
+  if (kHasEmbeddingLosses && vectors_a_row(loss.kind) > 1) emit(kEmbeddingsStep);
+  else if (is_class_loss(loss.kind)) emit(has_labels || !kHasSoftLabels ? kLabelsStep : kSoftLabelsStep);
   else if (loss.kind == Loss::mean_squared_error && has_labels) emit(kSquaredErrorOfLabelsStep);
-  else emit(kElementsStep);
+  else if (kHasElementLosses) emit(kElementsStep);
 }
 
 // Heads have no soft labels: those are of losses by class with values (loss_heads.h).
@@ -247,10 +254,10 @@ void emit_head_loss(Program& program, const LossSettings& loss, const TensorType
     program.emit(Phase::forward, kind, settings, {buffers.output, buffers.target, buffers.gradient, sums});
   };
   const bool has_labels = loss.target == TargetKind::labels;
-  if (vectors_a_row(loss.kind) > 1) emit(kEmbeddingsHead);
+  if (kHasEmbeddingLosses && vectors_a_row(loss.kind) > 1) emit(kEmbeddingsHead);
   else if (is_class_loss(loss.kind)) emit(kLabelsHead);
   else if (loss.kind == Loss::mean_squared_error && has_labels) emit(kSquaredErrorOfLabelsHead);
-  else emit(kElementsHead);
+  else if (kHasElementLosses) emit(kElementsHead);
 }
 
 }  // namespace coterie

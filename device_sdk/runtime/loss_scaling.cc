@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/text/concat.h"
 #include "base/text/number_from_chars.h"
 
 namespace coterie {
@@ -15,8 +16,7 @@ Result<LossScaling> parse_loss_scaling(std::string_view text) {
   LossScaling scaling;
   const auto [end, error] = number_from_chars(text.data(), text.data() + text.size(), scaling.start);
   if (error != std::errc() || end != text.data() + text.size() || !scaling.is_on()) {
-    return Error(ErrorCode::invalid_argument,
-                 "the loss scale must be dynamic or a power of two, is " + std::string(text));
+    return Error(ErrorCode::invalid_argument, concat({"the loss scale must be dynamic or a power of two, is ", text}));
   }
   COT_TRY(check_loss_scaling(scaling));
   return scaling;
@@ -27,8 +27,9 @@ Status check_loss_scaling(const LossScaling& scaling) {
   int exponent = 0;
   const bool is_power = std::isfinite(scaling.start) && std::frexp(scaling.start, &exponent) == 0.5f;
   if (is_power && scaling.start >= 1 && scaling.start <= kLossScaleMax) return {};
-  return Error(ErrorCode::invalid_argument,
-               "training: the loss scale must be a power of two from 1 to 2^24, is " + std::to_string(scaling.start));
+  return Error(
+      ErrorCode::invalid_argument,
+      concat({"training: the loss scale must be a power of two from 1 to 2^24, is ", std::to_string(scaling.start)}));
 }
 
 void observe_gradient(const LossScaling& scaling, bool is_finite, LossScaleState& state) {

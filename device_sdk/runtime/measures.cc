@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/loss_rule.h"
 
 namespace coterie {
@@ -12,7 +13,7 @@ namespace {
 constexpr std::string_view kNames[] = {"precision", "recall", "f1", "auc", "mae", "rmse", "r2", "perplexity"};
 constexpr std::string_view kTop = "top-";
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, what); }
 
 // K of "top-K"; 0 if it is none.
 uint32_t top_k_of(std::string_view name) {
@@ -49,7 +50,7 @@ Status check_measures(std::span<const std::string> names) {
   for (const std::string& name : names) {
     const uint32_t k = top_k_of(name);
     if (k == 0 && std::ranges::find(kNames, name) == std::end(kNames)) {
-      return bad("measures are " + std::string(kMeasureNames) + "; there is no " + name);
+      return bad(concat({"measures are ", kMeasureNames, "; there is no ", name}));
     }
     if (k > 0 && std::exchange(top, k) > 0) return bad("one top-K at a time");
   }
@@ -99,7 +100,7 @@ void MeasureCollector::add(std::span<const float> outputs, std::span<const float
 
 Result<double> MeasureCollector::value_of(std::string_view name, const Evaluation& evaluation) const {
   if (name == "mae" || name == "rmse") {
-    if (rows_ != MeasuredRows::values) return bad(std::string(name) + " needs a loss of numbers");
+    if (rows_ != MeasuredRows::values) return bad(concat({name, " needs a loss of numbers"}));
     return unit_ * (name == "mae" ? values_.mean_absolute_error() : values_.root_mean_squared_error());
   }
   if (name == "r2") {
@@ -109,10 +110,10 @@ Result<double> MeasureCollector::value_of(std::string_view name, const Evaluatio
   }
   if (name == "perplexity") {
     if (!is_cross_entropy(loss_))
-      return bad("perplexity needs a cross entropy, the loss is " + std::string(to_string(loss_.kind)));
+      return bad(concat({"perplexity needs a cross entropy, the loss is ", to_string(loss_.kind)}));
     return perplexity(evaluation.loss_mean);
   }
-  if (rows_ != MeasuredRows::classes && rows_ != MeasuredRows::binary) return bad(std::string(name) + " needs classes");
+  if (rows_ != MeasuredRows::classes && rows_ != MeasuredRows::binary) return bad(concat({name, " needs classes"}));
   if (name == "auc") {
     if (const std::optional<double> area = classes_.auc()) return *area;
     return bad("auc needs two classes, both among the examples");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/trainer.h"
 
 namespace coterie {
@@ -78,9 +79,8 @@ Result<MemoryFit> fit_training_within(const Model& model, const TrainOptions& op
     best_cost = cost;
   }
   if (best) return *best;
-  return Error(ErrorCode::too_large, "training: " + std::to_string(bytes) +
-                                         " bytes are too few; with these options it needs at least " +
-                                         std::to_string(least));
+  return Error(ErrorCode::too_large,
+               concat({"training: ", bytes, " bytes are too few; with these options it needs at least ", least}));
 }
 
 }  // namespace coterie

@@ -1,9 +1,9 @@
 #include "device_sdk/runtime/memory_plan.h"
 
 #include <algorithm>
-#include <compare>
 
 #include "base/checked.h"
+#include "base/sort_key.h"
 
 namespace coterie {
 namespace {
@@ -14,14 +14,6 @@ constexpr size_t kRoundsMax = 40, kPairsMax = 4'000'000;
 struct Placed {
   uint64_t offset, end;
   const Lifetime* life;
-};
-
-// By major, then minor, then index, which keeps an order among equals. One kind of key, so that the sort is one
-// function.
-struct SortKey {
-  uint64_t major, minor;
-  uint32_t index;
-  friend auto operator<=>(const SortKey&, const SortKey&) = default;
 };
 
 enum class Fit : uint8_t { first, best };
@@ -87,7 +79,7 @@ std::vector<uint32_t> ordered(std::span<const Lifetime> lifetimes, Order order) 
     keys.push_back(key_of(lifetimes[i], order));
     keys.back().index = i;
   }
-  std::sort(keys.begin(), keys.end());
+  sort(keys);
   std::vector<uint32_t> indices;
   indices.reserve(keys.size());
   for (const SortKey& key : keys) indices.push_back(key.index);
@@ -127,7 +119,7 @@ uint64_t most_bytes_alive(std::span<const Lifetime> lifetimes) {
     events.push_back({lifetimes[i].first, 0, i});
     events.push_back({lifetimes[i].last, 1, i});
   }
-  std::sort(events.begin(), events.end());
+  sort(events);
   uint64_t alive = 0, most = 0;
   for (const SortKey& event : events) {
     const uint64_t bytes = round_up(lifetimes[event.index].bytes, kBufferAlignment);

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/sort_key.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/loss_scaling.h"
@@ -19,7 +21,7 @@
 namespace coterie {
 namespace {
 
-Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "model: " + what); }
+Error malformed(std::string_view what) { return Error(ErrorCode::malformed, concat({"model: ", what})); }
 
 // Without a branch an element: a model's parameters are read once here before the first step. Zeros of either
 // sign: a padding of -0 adds nothing to an average.
@@ -32,19 +34,19 @@ bool all_zero(std::span<const float> values) {
 // Every value finite, and 0 outside the parameters: what an average or a checkpoint carries is then always meaningful.
 // decode_model has checked that the parameters lie inside the payload, apart from each other.
 Status check_values(const ModelGraph& graph, std::span<const float> values) {
-  std::vector<std::pair<size_t, size_t>> parameters;  // first and count
+  std::vector<SortKey> parameters;  // first and count
   for (const TensorInfo& tensor : graph.tensors) {
     if (!has_payload(tensor.role)) continue;
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
-    parameters.emplace_back(tensor.payload_offset / sizeof(float), count);
-    if (!all_finite(values.subspan(parameters.back().first, count))) {
-      return malformed("parameter " + tensor.name + " has a value that is not finite");
+    parameters.push_back({tensor.payload_offset / sizeof(float), count});
+    if (!all_finite(values.subspan(parameters.back().major, count))) {
+      return malformed(concat({"parameter ", tensor.name, " has a value that is not finite"}));
     }
   }
-  parameters.emplace_back(values.size(), 0);
-  std::sort(parameters.begin(), parameters.end());
+  parameters.push_back({values.size(), 0});
+  sort(parameters);
   size_t end = 0;
-  for (const auto& [first, count] : parameters) {
+  for (const auto& [first, count, index] : parameters) {
     if (!all_zero(values.subspan(end, first - end))) return malformed("the padding between parameters is not zero");
     end = first + count;
   }
@@ -68,7 +70,7 @@ Result<Model> Model::load(Bytes file) {
   COT_ASSIGN(const std::vector<uint32_t> outputs, graph_outputs(state->graph));
   for (const uint32_t output : outputs) {
     const Result<Shape> one = shape_of_one_example(state->types[output].shape);
-    if (!one) return one.error().with_context("output " + state->graph.tensors[output].name);
+    if (!one) return one.error().with_context(concat({"output ", state->graph.tensors[output].name}));
   }
   COT_TRY(check_values(state->graph, state->parameters));
   return Model(std::move(state));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/rebuild_model.h"
 #include "proto/messages/model_outputs.h"
 
@@ -40,9 +41,8 @@ Result<uint32_t> find_activation(const ModelGraph& graph, std::string_view name)
   for (uint32_t tensor = 0; tensor < graph.tensors.size(); ++tensor) {
     if (graph.tensors[tensor].name == name && is_activation(graph, tensor)) return tensor;
   }
-  return Error(
-      ErrorCode::invalid_argument,
-      "the model " + graph.name + " has no input, and no value that an op writes, of the name " + std::string(name));
+  return Error(ErrorCode::invalid_argument,
+               concat({"the model ", graph.name, " has no input, and no value that an op writes, of the name ", name}));
 }
 
 Result<Model> model_ending_with(const Model& model, uint32_t tensor) {

@@ -1,6 +1,7 @@
 #include "device_sdk/runtime/op_build.h"
 
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/left_out.h"
 
 namespace coterie {
 
@@ -56,14 +57,14 @@ void OpBuild::pass_gradient(size_t i, BufferId gradient) {
 }
 
 ChannelRange OpBuild::trained_channels(size_t weight, size_t bias) const {
-  if (!needs_gradient(weight)) return {};
+  if (!kHasChannels || !needs_gradient(weight)) return {};
   const ChannelRange channels = compiler_.channels_of(op().inputs[weight]);
   const bool fits = !needs_gradient(bias) || compiler_.channels_of(op().inputs[bias]) == channels;
   return fits ? channels : ChannelRange{};
 }
 
 BufferId OpBuild::take_channels(BufferId x, const Shape& shape, ChannelRange channels) {
-  if (channels.is_all()) return x;
+  if (!kHasChannels || channels.is_all()) return x;
   const ChannelMatrix matrix = channel_matrix(shape, channels);
   const BufferId narrow = program().add_planned(matrix.narrow_elements() * kElementBytes);
   emit_take_channels(program(), Phase::backward, matrix, x, narrow);
@@ -71,7 +72,7 @@ BufferId OpBuild::take_channels(BufferId x, const Shape& shape, ChannelRange cha
 }
 
 BufferId OpBuild::channel_gradient(size_t i, ChannelRange channels) {
-  if (channels.is_all()) return input_gradient(i);
+  if (!kHasChannels || channels.is_all()) return input_gradient(i);
   return needs_gradient(i) ? compiler_.new_channel_gradient(op().inputs[i]) : kNoBuffer;
 }
 

@@ -50,7 +50,7 @@ const OpRule* rule_of(OpKind kind);
 // --- what the rules share
 
 // malformed.
-Error does_not_fit(std::string what);
+Error does_not_fit(std::string_view what);
 
 // What an op's inputs must be: how many, and of each its type. By default any float32.
 struct InputRule {

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <string>
 
+#include "base/text/concat.h"
+#include "device_sdk/runtime/kernels_in_build.h"
 #include "device_sdk/runtime/muon_step.h"
 #include "device_sdk/runtime/shampoo_step.h"
 #include "device_sdk/runtime/tensor_norm.h"
@@ -138,6 +140,10 @@ bool is_in_build(OptimizerKind kind) {
   return false;
 }
 
+// Both update linear maps by products, and the rest as adamw does.
+constexpr bool kHasMuon = is_kernel_in_build("matmul") && is_kernel_in_build("adamw_step");
+constexpr bool kHasShampoo = kHasMuon && is_kernel_in_build("inverse_fourth_root");
+
 // What is no linear map of those that update linear maps as matrices.
 bool leaves_rest_to_adamw(OptimizerKind kind) { return kind == OptimizerKind::muon || kind == OptimizerKind::shampoo; }
 
@@ -160,7 +166,7 @@ uint32_t optimizer_slots(const OptimizerSettings& settings) {
 }
 
 uint64_t factor_values(const OptimizerSettings& settings, const UpdatedMatrix& matrix) {
-  if (settings.kind != OptimizerKind::shampoo || !matrix.is_linear_map()) return 0;
+  if (!kHasShampoo || settings.kind != OptimizerKind::shampoo || !matrix.is_linear_map()) return 0;
   return shampoo_factor_values({matrix.rows, matrix.columns});
 }
 
@@ -175,7 +181,7 @@ OptimizerMoment optimizer_moment(const OptimizerSettings& s, uint64_t step, doub
 Status check_optimizer(const OptimizerSettings& s) {
   if (to_string(s.kind) == "unknown") return Error(ErrorCode::invalid_argument, "the optimizer is unknown");
   if (!is_in_build(s.kind)) {
-    return Error(ErrorCode::invalid_argument, "this build has no optimizer " + std::string(to_string(s.kind)));
+    return Error(ErrorCode::invalid_argument, concat({"this build has no optimizer ", to_string(s.kind)}));
   }
   for (const float number : {s.learning_rate, s.momentum, s.weight_decay, s.beta1, s.beta2, s.epsilon, s.smoothing}) {
     if (!std::isfinite(number)) return Error(ErrorCode::invalid_argument, "an optimizer setting is not finite");
@@ -195,36 +201,56 @@ Status check_optimizer(const OptimizerSettings& s) {
 void emit_update(Program& program, Phase phase, const OptimizerSettings& settings, float learning_rate_scale,
                  const UpdatedMatrix& matrix, const UpdateBuffers& b) {
   const uint64_t count = matrix.rows * matrix.columns;
-  if (settings.kind == OptimizerKind::muon && matrix.is_linear_map()) {
+  if (kHasMuon && settings.kind == OptimizerKind::muon && matrix.is_linear_map()) {
     return emit_muon(program, phase, settings, learning_rate_scale, {matrix.rows, matrix.columns},
                      {b.gradient, b.values, b.slot0});
   }
-  if (settings.kind == OptimizerKind::shampoo && matrix.is_linear_map()) {
+  if (kHasShampoo && settings.kind == OptimizerKind::shampoo && matrix.is_linear_map()) {
     return emit_shampoo(program, phase, settings, learning_rate_scale, {matrix.rows, matrix.columns},
                         {b.gradient, b.values, b.factors});
   }
   Settings s{settings, learning_rate_scale, count};
   if (leaves_rest_to_adamw(settings.kind)) s.optimizer.kind = OptimizerKind::adamw;
   const Split split = by_elements(count);
+  // check_optimizer() has refused what this build has not.
   switch (s.optimizer.kind) {
     case OptimizerKind::sgd: return program.emit(phase, kSgdStep, s, {b.gradient, b.values, b.slot0}, split);
     case OptimizerKind::muon:
     case OptimizerKind::shampoo:
     case OptimizerKind::adam:
     case OptimizerKind::adamw:
-      return program.emit(phase, kAdamStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
-    case OptimizerKind::adagrad: return program.emit(phase, kAdagradStep, s, {b.gradient, b.values, b.slot0}, split);
+      if constexpr (is_kernel_in_build("adam_step") || is_kernel_in_build("adamw_step")) {
+        program.emit(phase, kAdamStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+      }
+      return;
+    case OptimizerKind::adagrad:
+      if constexpr (is_kernel_in_build("adagrad_step")) {
+        program.emit(phase, kAdagradStep, s, {b.gradient, b.values, b.slot0}, split);
+      }
+      return;
     case OptimizerKind::rmsprop:
-      return program.emit(phase, kRmspropStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+      if constexpr (is_kernel_in_build("rmsprop_step")) {
+        program.emit(phase, kRmspropStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+      }
+      return;
     case OptimizerKind::adadelta:
-      return program.emit(phase, kAdadeltaStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
-    case OptimizerKind::lion: return program.emit(phase, kLionStep, s, {b.gradient, b.values, b.slot0}, split);
-    case OptimizerKind::lamb: {
-      // No split: both norms are of the whole tensor, and must be there before a value changes.
-      const BufferId direction = program.add_planned(count * sizeof(float));
-      const BufferId blocks = add_norm_blocks(program, count);
-      return program.emit(phase, kLambStep, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
-    }
+      if constexpr (is_kernel_in_build("adadelta_step")) {
+        program.emit(phase, kAdadeltaStep, s, {b.gradient, b.values, b.slot0, b.slot1}, split);
+      }
+      return;
+    case OptimizerKind::lion:
+      if constexpr (is_kernel_in_build("lion_step")) {
+        program.emit(phase, kLionStep, s, {b.gradient, b.values, b.slot0}, split);
+      }
+      return;
+    case OptimizerKind::lamb:
+      if constexpr (is_kernel_in_build("lamb_direction")) {
+        // No split: both norms are of the whole tensor, and must be there before a value changes.
+        const BufferId direction = program.add_planned(count * sizeof(float));
+        const BufferId blocks = add_norm_blocks(program, count);
+        program.emit(phase, kLambStep, s, {b.gradient, b.values, b.slot0, b.slot1, direction, blocks});
+      }
+      return;
   }
 }
 

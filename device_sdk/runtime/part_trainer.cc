@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/optimizer_rule.h"
@@ -25,11 +26,11 @@ struct PartTrainer::State {
 
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "part of a network: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"part of a network: ", what})); }
 
 Status check_size(const std::string& what, uint64_t seen, uint64_t expected) {
   if (seen == expected) return {};
-  return bad(what + " has " + std::to_string(seen) + " values, expected " + std::to_string(expected));
+  return bad(concat({what, " has ", seen, " values, expected ", expected}));
 }
 
 constexpr Region kStateRegions[] = {Region::parameters, Region::slot0, Region::slot1, Region::factors};
@@ -46,7 +47,7 @@ Result<PartTrainer> PartTrainer::create(const Model& model, const PartOptions& o
                            .arena_bytes_max = options.arena_bytes_max};
   const std::vector<uint32_t>& inputs = model.graph().inputs;
   for (const uint32_t input : options.inputs_with_gradient) {
-    if (input >= inputs.size()) return bad("there is no input " + std::to_string(input));
+    if (input >= inputs.size()) return bad(concat({"there is no input ", input}));
     settings.differentiated.push_back(inputs[input]);
   }
   COT_ASSIGN(CompiledModel compiled, compile(model, settings));
@@ -66,7 +67,7 @@ Status PartTrainer::forward(std::span<const std::span<const float>> inputs, uint
   State& s = *state_;
   s.rows = 0;
   if (count < 1 || count > s.options.batch_size) {
-    return bad(std::to_string(count) + " rows, expected 1 to " + std::to_string(s.options.batch_size));
+    return bad(concat({count, " rows, expected 1 to ", s.options.batch_size}));
   }
   COT_TRY(check_size("the list of inputs", inputs.size(), s.compiled.inputs.size()));
   const uint64_t width = elements(s.model.output_shape());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/prepared.h"
@@ -38,21 +39,20 @@ struct Predictor::Settings {
 
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "prediction: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"prediction: ", what})); }
 
 bool has_size(uint64_t seen, uint64_t count, uint64_t an_example) {
   return seen / an_example == count && seen % an_example == 0;
 }
 
 Error wrong_size(const std::string& what, uint64_t seen, uint64_t count, uint64_t an_example) {
-  return bad(what + " has " + std::to_string(seen) + " values, not " + std::to_string(count) + " examples of " +
-             std::to_string(an_example));
+  return bad(concat({what, " has ", seen, " values, not ", count, " examples of ", an_example}));
 }
 
 Status check_are_floats(const Model& model, std::span<const uint32_t> outputs) {
   for (const uint32_t tensor : outputs) {
     if (model.type(tensor) == DataType::float32) continue;
-    return bad("the model's output " + model.graph().tensors[tensor].name + " is not float32");
+    return bad(concat({"the model's output ", model.graph().tensors[tensor].name, " is not float32"}));
   }
   return {};
 }
@@ -63,10 +63,10 @@ Status check_are_outputs(const Model& model, std::span<const uint32_t> outputs) 
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t tensor = outputs[i];
     if (std::ranges::find(known, tensor) == known.end()) {
-      return bad("tensor " + std::to_string(tensor) + " is no output of the model");
+      return bad(concat({"tensor ", tensor, " is no output of the model"}));
     }
     if (std::ranges::find(outputs.first(i), tensor) != outputs.begin() + static_cast<ptrdiff_t>(i)) {
-      return bad("the output " + model.graph().tensors[tensor].name + " is asked for twice");
+      return bad(concat({"the output ", model.graph().tensors[tensor].name, " is asked for twice"}));
     }
   }
   return {};
@@ -142,7 +142,7 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
   State& s = *state_;
   const CompiledModel& code = s.compiled;
   if (inputs.size() != code.inputs.size()) {
-    return bad(std::to_string(inputs.size()) + " inputs, the model has " + std::to_string(code.inputs.size()));
+    return bad(concat({inputs.size(), " inputs, the model has ", code.inputs.size()}));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const uint64_t size = elements(s.model.input_shape(i));
@@ -150,7 +150,7 @@ Status Predictor::run(std::span<const std::span<const float>> inputs, uint64_t c
     return wrong_size("input " + std::to_string(i), inputs[i].size(), count, size);
   }
   if (outputs.size() != s.outputs.size()) {
-    return bad(std::to_string(outputs.size()) + " outputs, computed are " + std::to_string(s.outputs.size()));
+    return bad(concat({outputs.size(), " outputs, computed are ", s.outputs.size()}));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (has_size(outputs[i].size(), count, s.outputs[i].elements)) continue;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/random.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/loss_rule.h"
@@ -143,7 +144,7 @@ Result<TrainingProfile> profile_training(const Model& model, const TrainOptions&
         if (is_measured && tracer) tracer->ran(last, now);
         last = now;
       }
-      if (fault != nullptr) return Error(ErrorCode::invalid_argument, std::string("profile: ") + fault);
+      if (fault != nullptr) return Error(ErrorCode::invalid_argument, concat({"profile: ", fault}));
     }
     if (is_measured) step_seconds.push_back(last - begin);
   }

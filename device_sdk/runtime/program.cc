@@ -5,6 +5,9 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/sort_key.h"
+#include "base/text/concat.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/memory_plan.h"
 #include "device_sdk/runtime/run_tried.h"
 
@@ -75,7 +78,7 @@ double Program::nanoseconds_of(const Split& split, std::span<const BufferId> buf
 
 // As many parts as there are threads, unless that makes them too small.
 uint32_t Program::parts_for(const Split& split, double nanoseconds) const {
-  if (threads_ == 1 || split.units <= split.grain) return 1;
+  if (!kHasThreads || threads_ == 1 || split.units <= split.grain) return 1;
   const bool is_large = nanoseconds >= threads_ * part_nanoseconds_min_;
   const size_t worth = is_large ? threads_ : static_cast<size_t>(nanoseconds / part_nanoseconds_min_);
   const size_t pieces = (split.units + split.grain - 1) / split.grain;
@@ -83,6 +86,7 @@ uint32_t Program::parts_for(const Split& split, double nanoseconds) const {
 }
 
 void Program::run_parts(const Parts& parts, const StepContext& context) {
+  if (!kHasThreads) return parts.whole->run(context);
   struct Job {
     const Step* first;
     const StepContext& context;
@@ -104,7 +108,7 @@ void Program::run_all(Phase phase, const StepContext& context) const {
     for (; i < end; ++i) run_step(phase, i, context);
   };
   for (const TriedWave& tried : waves_[static_cast<size_t>(phase)]) {
-    if (context.pool == nullptr) break;
+    if (!kHasThreads || !kHasWaves || context.pool == nullptr) break;
     run_until(tried.wave.begin);
     run_wave(phase, tried, context);
     i = tried.wave.end();
@@ -116,7 +120,8 @@ void Program::run(Phase phase, const StepContext& context) const {
   const auto& steps = parts_[static_cast<size_t>(phase)];
   const auto is_whole = [](const Parts& step) { return step.count == 1; };
   const bool has_waves = !waves_[static_cast<size_t>(phase)].empty();
-  if (context.pool == nullptr || (!has_waves && std::ranges::all_of(steps, is_whole))) return run_all(phase, context);
+  if (!kHasThreads || context.pool == nullptr || (!has_waves && std::ranges::all_of(steps, is_whole)))
+    return run_all(phase, context);
   run_tried(phase_trials_[static_cast<size_t>(phase)], [&](bool cuts) {
     StepContext whole = context;
     whole.pool = nullptr;
@@ -167,11 +172,15 @@ std::vector<Lifetime> Program::lifetimes() const {
 std::vector<BufferId> Program::owners(std::vector<Lifetime>& lives) const {
   std::vector<BufferId> owner(buffers_.size());
   for (BufferId id = 0; id < owner.size(); ++id) owner[id] = id;
-  std::vector<Share> shares = shares_;
-  std::stable_sort(shares.begin(), shares.end(),
-                   [&](const Share& a, const Share& b) { return lives[a.result].first < lives[b.result].first; });
-  for (const Share& share : shares) {
-    if (share.result == kNoBuffer || share.operand == kNoBuffer || owner[share.result] != share.result) continue;
+  std::vector<SortKey> keys;
+  for (uint32_t i = 0; i < shares_.size(); ++i) {
+    const Share& share = shares_[i];
+    if (share.result != kNoBuffer && share.operand != kNoBuffer) keys.push_back({lives[share.result].first, i, i});
+  }
+  sort(keys);
+  for (const SortKey& key : keys) {
+    const Share& share = shares_[key.index];
+    if (owner[share.result] != share.result) continue;
     const BufferId into = owner[share.operand];
     if (into == share.result || buffers_[into].place != Place::planned) continue;
     if (buffers_[share.result].place != Place::planned) continue;
@@ -233,8 +242,8 @@ Status Program::plan(uint64_t bytes_max) {
   // Each buffer is bounded before the sum is formed, so that nothing below overflows.
   for (const Buffer& buffer : buffers_) {
     if (buffer.bytes <= bytes_max) continue;
-    return Error(ErrorCode::too_large, "the model needs one buffer of " + std::to_string(buffer.bytes) +
-                                           " bytes, at most " + std::to_string(bytes_max) + " bytes are allowed");
+    return Error(ErrorCode::too_large, concat({"the model needs one buffer of ", buffer.bytes, " bytes, at most ",
+                                               bytes_max, " bytes are allowed"}));
   }
   std::vector<Lifetime> lives = lifetimes();
   const std::vector<BufferId> owner = owners(lives);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/text/concat.h"
 #include "base/text/number_from_chars.h"
 
 namespace coterie {
@@ -15,7 +16,9 @@ constexpr std::array<std::string_view, 6> kNames = {"constant", "step",      "ex
 constexpr double kCycleStart = 1.0 / 25, kCycleEnd = 1.0 / 250'000, kCycleRise = 0.3;  // PyTorch's defaults
 constexpr double kProgress = 1e-4;                                                     // likewise
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "learning-rate schedule: " + what); }
+Error bad(std::string_view what) {
+  return Error(ErrorCode::invalid_argument, concat({"learning-rate schedule: ", what}));
+}
 
 // From `from` at 0 to `to` at 1 along half a cosine.
 double along_cosine(double from, double to, double at) {
@@ -47,8 +50,8 @@ Status set_field(LearningRateSchedule& schedule, std::string_view field) {
   else if (key == "min") is_number = parse_number(value, schedule.min);
   else if (key == "patience") is_number = parse_number(value, schedule.patience);
   else is_known = false;
-  if (!is_known) return bad("knows warmup, period, gamma, min and patience, not " + std::string(key));
-  if (!is_number) return bad(std::string(key) + " needs a number, has \"" + std::string(value) + "\"");
+  if (!is_known) return bad(concat({"knows warmup, period, gamma, min and patience, not ", key}));
+  if (!is_number) return bad(concat({key, " needs a number, has \"", value, "\""}));
   return {};
 }
 
@@ -98,7 +101,7 @@ Result<LearningRateSchedule> parse_schedule(std::string_view text) {
   size_t kind = 0;
   while (kind < kNames.size() && kNames[kind] != name) ++kind;
   if (kind == kNames.size()) {
-    return bad("must be constant, step, exponential, cosine, one_cycle or plateau, is " + std::string(name));
+    return bad(concat({"must be constant, step, exponential, cosine, one_cycle or plateau, is ", name}));
   }
   schedule.kind = static_cast<ScheduleKind>(kind);
   std::string_view fields = colon == std::string_view::npos ? "" : text.substr(colon + 1);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text/concat.h"
 
 namespace coterie {
 namespace {
@@ -34,7 +35,7 @@ std::array<uint8_t, kCipherNonceBytes> nonce_of(ByteView head, uint64_t piece) {
   return nonce;
 }
 
-Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "the encrypted text " + what); }
+Error malformed(std::string_view what) { return Error(ErrorCode::malformed, concat({"the encrypted text ", what})); }
 
 }  // namespace
 
@@ -90,13 +91,13 @@ Result<Bytes> open_sealed(Bytes sealed, const AuthenticatedCipher& cipher, const
   if (!is_sealed(sealed) || sealed.size() < kHeadBytes) return malformed("has no head");
   if (sealed[kMagic.size()] != kVersion) {
     return Error(ErrorCode::unsupported_version,
-                 "the encrypted text is of version " + std::to_string(sealed[kMagic.size()]) + ", not 1");
+                 concat({"the encrypted text is of version ", sealed[kMagic.size()], ", not 1"}));
   }
   const Bytes head(sealed.begin(), sealed.begin() + kHeadBytes);
   const uint64_t text_bytes = get_u64(head.data() + kSizeAt);
   // The first comparison keeps the sum behind the second from overflowing.
   if (text_bytes > sealed.size() || sealed_bytes(text_bytes) != sealed.size()) {
-    return malformed("has " + std::to_string(sealed.size()) + " bytes, which is not what its head promises");
+    return malformed(concat({"has ", sealed.size(), " bytes, which is not what its head promises"}));
   }
   // The tags vouch for the subject as well, but they would call an honest mix-up a forgery.
   if (!std::equal(subject.bytes.begin(), subject.bytes.end(), head.begin() + kSubjectAt)) {

@@ -3,21 +3,22 @@
 #include <set>
 #include <string>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/limits.h"
 
 namespace coterie {
 namespace {
 
 Error in_op(const OpInfo& op, const Error& error) {
-  return error.with_context("op " + op.name + " (" + std::string(to_string(op.kind)) + ")");
+  return error.with_context(concat({"op ", op.name, " (", to_string(op.kind), ")"}));
 }
 
 Status check_size(const Shape& shape, uint64_t batch, const std::string& what) {
   COT_ASSIGN(const uint64_t count, element_count(shape));
   if (count / batch > limits::kTensorElementsMax) {
-    return Error(ErrorCode::too_large, what + " has " + std::to_string(count / batch) + " elements, at most 2^28");
+    return Error(ErrorCode::too_large, concat({what, " has ", count / batch, " elements, at most 2^28"}));
   }
-  if (shape.size() > limits::kShapeRankMax) return does_not_fit(what + " has more than 8 dimensions");
+  if (shape.size() > limits::kShapeRankMax) return does_not_fit(concat({what, " has more than 8 dimensions"}));
   return {};
 }
 
@@ -30,7 +31,7 @@ Status check_kinds(const ModelGraph& graph) {
   if (missing.empty()) return {};
   std::string names;
   for (const std::string_view name : missing) names += (names.empty() ? "" : ", ") + std::string(name);
-  return Error(ErrorCode::malformed, "model: this build has no " + names);
+  return Error(ErrorCode::malformed, concat({"model: this build has no ", names}));
 }
 
 Result<std::vector<TensorType>> infer_op(const ModelGraph& graph, const OpInfo& op, uint64_t batch,
@@ -56,12 +57,12 @@ Result<std::vector<TensorType>> infer_op(const ModelGraph& graph, const OpInfo& 
 }
 
 Result<Shape> symbolic_shape(const Shape& two, const Shape& three, const std::string& tensor) {
-  if (two.size() != three.size()) return does_not_fit("the rank of " + tensor + " depends on the batch");
+  if (two.size() != three.size()) return does_not_fit(concat({"the rank of ", tensor, " depends on the batch"}));
   Shape symbolic;
   for (size_t i = 0; i < two.size(); ++i) {
     if (two[i] == three[i]) symbolic.push_back(two[i]);
     else if (two[i] % 2 == 0 && two[i] / 2 * 3 == three[i]) symbolic.push_back(-two[i] / 2);
-    else return does_not_fit("a dimension of " + tensor + " is no multiple of the batch");
+    else return does_not_fit(concat({"a dimension of ", tensor, " is no multiple of the batch"}));
   }
   return symbolic;
 }
@@ -70,7 +71,7 @@ Result<Shape> symbolic_shape(const Shape& two, const Shape& three, const std::st
 
 Result<InferredTypes> infer_types(const ModelGraph& graph, uint64_t batch) {
   if (graph.ops.size() > limits::kRuntimeOpsMax) {
-    return Error(ErrorCode::too_large, "model: has " + std::to_string(graph.ops.size()) + " ops, at most 4096");
+    return Error(ErrorCode::too_large, concat({"model: has ", graph.ops.size(), " ops, at most 4096"}));
   }
   COT_TRY(check_kinds(graph));
   InferredTypes inferred;

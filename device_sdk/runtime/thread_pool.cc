@@ -4,7 +4,9 @@
 #include <system_error>
 
 #include "base/assert.h"
+#include "base/text/concat.h"
 #include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/part_times.h"
 
 namespace coterie {
@@ -32,16 +34,21 @@ constexpr uint64_t parts_of(uint64_t ticket) { return ticket & 0xffff; }
 Result<std::unique_ptr<ThreadPool>> ThreadPool::create(uint32_t threads) {
   COT_ASSERT(threads >= 1);
   std::unique_ptr<ThreadPool> pool(new ThreadPool);
+  if (!kHasThreads) {
+    if (threads == 1) return pool;
+    return left_out("threads must be 1", "threads");
+  }
   try {
     for (uint32_t i = 1; i < threads; ++i) pool->workers_.emplace_back([p = pool.get(), i] { p->work(i); });
   } catch (const std::system_error& error) {
-    return Error(ErrorCode::unavailable, "the system starts no more threads than " + std::to_string(pool->threads()) +
-                                             " of " + std::to_string(threads) + ": " + error.what());
+    return Error(ErrorCode::unavailable, concat({"the system starts no more threads than ", pool->threads(), " of ",
+                                                 threads, ": ", error.what()}));
   }
   return pool;
 }
 
 ThreadPool::~ThreadPool() {
+  if (!kHasThreads) return;
   is_ending_ = true;
   // A ticket without parts: whoever sleeps wakes up, and finds that it ends.
   ticket_.store((number_of(ticket_.load()) + 1) << 32);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/optimizer_rule.h"
@@ -14,7 +15,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"training: ", what})); }
 
 bool is_limit(float value) { return std::isfinite(value) && value >= 0; }
 
@@ -26,14 +27,33 @@ Status check_loss(const LossSettings& loss) {
   if (!std::all_of(loss.class_weights.begin(), loss.class_weights.end(), is_limit)) {
     return bad("class weights must be numbers of at least 0");
   }
-  if (!loss.heads.empty()) return check_loss_heads(loss);
+  if (kHasHeads && !loss.heads.empty()) return check_loss_heads(loss);
   if (loss.label_smoothing > 0 && loss.kind != Loss::softmax_cross_entropy) {
-    return bad(std::string(to_string(loss.kind)) + " has no label smoothing");
+    return bad(concat({to_string(loss.kind), " has no label smoothing"}));
   }
   if (!loss.class_weights.empty() && loss.kind != Loss::softmax_cross_entropy &&
       loss.kind != Loss::negative_log_likelihood) {
-    return bad(std::string(to_string(loss.kind)) + " has no class weights");
+    return bad(concat({to_string(loss.kind), " has no class weights"}));
   }
+  return {};
+}
+
+// Augmentation is refused where its text is read.
+Status check_left_out(const TrainOptions& options) {
+  if (!kHasBfloat16 && options.storage != Storage::float32)
+    return left_out("training: storage must be float32", "bf16");
+  if (!kHasEarlyStopping && options.early_stopping)
+    return left_out("training: no examples can be held out", "early_stopping");
+  if (!kHasChannels && !options.channels.empty()) return left_out("training: channels must be empty", "channels");
+  if (!kHasEncryption && options.checkpoint_cipher) {
+    return left_out("training: checkpoints cannot be encrypted", "encryption");
+  }
+  if (!kHasHeads && !options.loss.heads.empty()) return left_out("training: no heads can be trained", "heads");
+  if (!kHasMemoryLimit && options.planned_bytes_max > 0) {
+    return left_out("training: planned_bytes_max must be 0", "memory_limit");
+  }
+  if (!kHasQat && options.qat) return left_out("training: qat must not be asked for", "qat");
+  if (!kHasThreads && options.threads > 1) return left_out("training: threads must be 1", "threads");
   return {};
 }
 
@@ -44,18 +64,18 @@ Result<int32_t> parse_ignore_label(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [stopped, error] = std::from_chars(text.data(), end, label);
   if (error == std::errc() && stopped == end) return label;
-  return bad("ignore_label must be an integer of 32 bits such as -100 or 255, is " + std::string(text));
+  return bad(concat({"ignore_label must be an integer of 32 bits such as -100 or 255, is ", text}));
 }
 
 Result<Storage> parse_storage(std::string_view text) {
   const auto names = storage_names();
   const auto found = std::find(names.begin(), names.end(), text);
   if (found != names.end()) return static_cast<Storage>(found - names.begin());
-  return bad("the storage of activations must be float32 or bf16, is " + std::string(text));
+  return bad(concat({"the storage of activations must be float32 or bf16, is ", text}));
 }
 
 Result<ParameterGroup> parse_group(std::string_view text) {
-  const Error wrong = bad("a group must be PATTERN:lr=X,decay=Y or one of them, is " + std::string(text));
+  const Error wrong = bad(concat({"a group must be PATTERN:lr=X,decay=Y or one of them, is ", text}));
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) return wrong;
   ParameterGroup group{.pattern = std::string(text.substr(0, colon))};
@@ -106,44 +126,43 @@ TrainOptions options_of(const TrainingSettings& settings, uint64_t seed) {
 }
 
 Status check_options(const TrainOptions& options) {
+  COT_TRY(check_left_out(options));
   COT_TRY(check_loss(options.loss));
   COT_TRY(check_optimizer(options.optimizer));
   COT_TRY(check_schedule(options.schedule));
   COT_TRY(check_loss_scaling(options.loss_scaling));
   if (const auto& q = options.qat;
-      q && (to_string(q->parts) == "unknown" || q->weight_bits < kWeightBitsMin || q->weight_bits > kWeightBitsMax)) {
+      kHasQat && q &&
+      (to_string(q->parts) == "unknown" || q->weight_bits < kWeightBitsMin || q->weight_bits > kWeightBitsMax)) {
     return bad("qat must be of weights or full, with 2 to 8 bits of a weight");
   }
-  if (options.qat && !options.loss.heads.empty()) return bad("qat and heads do not go together");
+  if (kHasQat && kHasHeads && options.qat && !options.loss.heads.empty())
+    return bad("qat and heads do not go together");
   if (options.batch_size < 1) return bad("batch_size must be at least 1");
   if (!(options.part_nanoseconds_min >= 0)) return bad("part_nanoseconds_min must be at least 0");
   if (options.threads < 1 || options.threads > limits::kThreadsMax) {
-    return bad("threads must be in 1.." + std::to_string(limits::kThreadsMax) + ", are " +
-               std::to_string(options.threads));
+    return bad(concat({"threads must be in 1..", limits::kThreadsMax, ", are ", options.threads}));
   }
   if (options.micro_batch_size > 0 && options.batch_size % options.micro_batch_size != 0) {
-    return bad("micro_batch_size " + std::to_string(options.micro_batch_size) + " does not divide batch_size " +
-               std::to_string(options.batch_size));
-  }
-  if (!kHasMemoryLimit && options.planned_bytes_max > 0) {
-    return bad("planned_bytes_max must be 0: this build was made from a list with -memory_limit");
+    return bad(
+        concat({"micro_batch_size ", options.micro_batch_size, " does not divide batch_size ", options.batch_size}));
   }
   if (options.epochs < 1) return bad("epochs must be at least 1");
   if (!is_limit(options.clip_norm) || !is_limit(options.clip_value)) {
     return bad("clip_norm and clip_value must be numbers of at least 0");
   }
   if (!is_limit(options.proximal_mu)) return bad("proximal_mu must be a number of at least 0");
-  if (const std::optional<EarlyStopping>& stopping = options.early_stopping) {
+  if (const std::optional<EarlyStopping>& stopping = options.early_stopping; kHasEarlyStopping && stopping) {
     if (!(stopping->validation_share > 0 && stopping->validation_share <= kValidationShareMax)) {
       return bad("validation_share must be in (0, 0.5]");
     }
     if (stopping->patience < 1 || stopping->patience > kPatienceMax) {
-      return bad("patience must be in 1.." + std::to_string(kPatienceMax));
+      return bad(concat({"patience must be in 1..", kPatienceMax}));
     }
   }
   for (const ParameterGroup& group : options.groups) {
     if (!is_limit(group.learning_rate_scale) || !is_limit(group.weight_decay)) {
-      return bad("the numbers of group " + group.pattern + " must be at least 0");
+      return bad(concat({"the numbers of group ", group.pattern, " must be at least 0"}));
     }
   }
   return {};

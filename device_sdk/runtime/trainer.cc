@@ -5,9 +5,11 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/checkpoint.h"
 #include "device_sdk/runtime/flush_denormals.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/optimizer_rule.h"
 #include "device_sdk/runtime/step_runner.h"
 #include "device_sdk/runtime/trainer_state.h"
@@ -20,11 +22,13 @@ namespace {
 
 using kernels::kSquaresBlock;
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"training: ", what})); }
 
 // How many of a device's examples are held out. Precondition: check_options.
 uint64_t held_out_of(const TrainOptions& options, uint64_t examples) {
-  return options.early_stopping ? held_out_count(examples, options.early_stopping->validation_share) : 0;
+  return kHasEarlyStopping && options.early_stopping
+             ? held_out_count(examples, options.early_stopping->validation_share)
+             : 0;
 }
 
 TrainingMemory memory_of(const ArenaLayout& layout, const CompiledModel& whole, uint32_t micro_batch_size,
@@ -79,14 +83,14 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   loss.ignored += code.reader.ignored();
   if (runner != nullptr) runner->begin({s.step, std::span(s.order).subspan(s.position, batch)});
   run_phase(s, runner, code.compiled.program, Phase::forward, context);
-  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
+  if (fault != nullptr) return bad(concat({"step ", s.step, ": ", fault}));
   loss.sums.loss += s.take_heads(code);
   // Before the backward phase, which may change the parameters: the caller keeps the last good ones.
   if (!std::isfinite(s.loss_sum + loss.sums.loss)) {
-    return bad("the loss of step " + std::to_string(s.step) + " is not finite; training diverged");
+    return bad(concat({"the loss of step ", s.step, " is not finite; training diverged"}));
   }
   run_phase(s, runner, code.compiled.program, Phase::backward, context);
-  if (fault != nullptr) return bad("step " + std::to_string(s.step) + ": " + fault);
+  if (fault != nullptr) return bad(concat({"step ", s.step, ": ", fault}));
   return {};
 }
 
@@ -274,17 +278,21 @@ Result<Trainer> Trainer::create_with(const Model& model, const TrainOptions& opt
   const size_t blocks = options.clip_norm > 0 ? (model.value_count() + kSquaresBlock - 1) / kSquaresBlock : 0;
   std::unique_ptr<ExamplePart> part;
   std::unique_ptr<Validation> validation;
-  if (held_out > 0) {
+  if (kHasEarlyStopping && held_out > 0) {
     ExampleSplit split = split_examples(examples.size(), options.early_stopping->validation_share);
     part = std::make_unique<ExamplePart>(examples, std::move(split.trained));
     COT_ASSIGN(validation,
                Validation::create(model, options, compiled.micro_batch_size, examples, std::move(split.held_out)));
   }
   ExampleSource& trained = part ? static_cast<ExampleSource&>(*part) : examples;
-  COT_ASSIGN(std::optional<AugmentedSource> source, augmented(trained, model, compiled.augmentation, options.seed));
-  auto read = source ? std::make_unique<AugmentedSource>(std::move(*source)) : nullptr;
+  std::unique_ptr<AugmentedSource> read;
+  if (kHasAugmentation) {
+    COT_ASSIGN(std::optional<AugmentedSource> source, augmented(trained, model, compiled.augmentation, options.seed));
+    if (source) read = std::make_unique<AugmentedSource>(std::move(*source));
+  }
   ExampleSource& given = read ? static_cast<ExampleSource&>(*read) : trained;
-  auto state = std::make_unique<TrainerState>(TrainerState{
+  // In place: it is large to be moved.
+  std::unique_ptr<TrainerState> state(new TrainerState{
       .model = model,
       .options = options,
       .part = std::move(part),
@@ -332,7 +340,7 @@ Result<TrainingMemory> Trainer::plan(const Model& model, const TrainOptions& opt
   const uint64_t held_out = held_out_of(options, examples), count = examples - held_out;
   COT_ASSIGN(const TrainingPrograms compiled, compile_programs(model, options, count, nullptr));
   uint64_t validation_bytes = 0;
-  if (held_out > 0) {
+  if (kHasEarlyStopping && held_out > 0) {
     COT_ASSIGN(validation_bytes, Validation::plan(model, options, compiled.micro_batch_size, held_out));
   }
   return memory_of(compiled.layout, compiled.whole, compiled.micro_batch_size, count, validation_bytes);
@@ -351,7 +359,7 @@ Status Trainer::step(StepRunner* runner) {
   TrainerState& s = *state_;
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   // A look is a step of its own: it may be as long as an epoch, and the caller can stop in between.
-  if (s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
+  if (kHasEarlyStopping && s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
   if (s.parts == nullptr) return train_step(s, runner);
   if (runner != nullptr) return bad("a StepRunner, and a delegate, do not go together: the programs change on the way");
   for (;;) {
@@ -418,7 +426,7 @@ Status Trainer::save_checkpoint(const std::string& path) const { return write_ch
 
 Status Trainer::restore_checkpoint(const std::string& path) {
   COT_TRY(read_checkpoint(path, *state_));
-  if (state_->augmented) state_->augmented->set_seed(state_->options.seed);
+  if (kHasAugmentation && state_->augmented) state_->augmented->set_seed(state_->options.seed);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "device_sdk/runtime/head_result.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/trainer_state.h"
 
 namespace coterie {
@@ -14,17 +15,20 @@ double mean_of(const HeadSums& head) { return head.weight > 0 ? head.sums.loss /
 }  // namespace
 
 void TrainerState::make_heads() {
+  if (!kHasHeads) return;
   heads.resize(whole.compiled.heads.size());
   step_heads.resize(heads.size());
   step_ignored.resize(heads.size());
 }
 
 void TrainerState::begin_step_of_heads() {
+  if (!kHasHeads) return;
   std::ranges::fill(step_heads, HeadSums{});
   std::ranges::fill(step_ignored, 0);
 }
 
 double TrainerState::take_heads(const BatchProgram& code) {
+  if (!kHasHeads) return 0;
   double losses = 0;
   for (size_t i = 0; i < heads.size(); ++i) {
     HeadSums batch;
@@ -42,6 +46,7 @@ double TrainerState::take_heads(const BatchProgram& code) {
 
 double TrainerState::count_heads(size_t batch) {
   double loss = 0;
+  if (!kHasHeads) return loss;
   for (size_t i = 0; i < heads.size(); ++i) {
     const HeadSums& step_sums = step_heads[i];
     const double mean = mean_of(step_sums);

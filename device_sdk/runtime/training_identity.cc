@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
-#include <map>
+#include <initializer_list>
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "base/text/concat.h"
 #include "proto/messages/training_state.h"
 #include "secure/crypto/digest.h"
 
@@ -17,23 +18,24 @@ constexpr size_t kValueBytesMax = 64;
 
 // --- one value as text: the same for equal values and no others, whatever the locale
 
-std::string written(std::integral auto value) { return std::to_string(value); }
-std::string written(float value) { return std::to_string(std::bit_cast<uint32_t>(value)); }
-std::string written(double value) { return std::to_string(std::bit_cast<uint64_t>(value)); }
-
-template <typename Enum>
-  requires std::is_enum_v<Enum>
-std::string written(Enum value) {
-  return std::to_string(static_cast<uint32_t>(value));
+template <typename T>
+  requires std::is_integral_v<T> || std::is_enum_v<T>
+TextPiece number(T value) {
+  if constexpr (std::signed_integral<T> && !std::same_as<T, bool>) return TextPiece(static_cast<int64_t>(value));
+  else return TextPiece(static_cast<uint64_t>(value));
 }
+TextPiece number(float value) { return TextPiece(std::bit_cast<uint32_t>(value)); }
+TextPiece number(double value) { return TextPiece(std::bit_cast<uint64_t>(value)); }
 
 // With its length, so that neighbours cannot be mistaken for each other.
-std::string written(const std::string& value) { return std::to_string(value.size()) + ":" + value; }
+std::string written(const std::string& value) { return concat({value.size(), ":", value}); }
 
-template <typename... Values>
-std::string joined(const Values&... values) {
+std::string joined(std::initializer_list<TextPiece> values) {
   std::string text;
-  ((text += written(values), text += ' '), ...);
+  for (const TextPiece& value : values) {
+    value.append_to(text);
+    text += ' ';
+  }
   return text;
 }
 
@@ -41,38 +43,40 @@ std::string joined(const Values&... values) {
 // the training's bits depend on it.
 std::string written(const LearningRateSchedule& schedule) {
   const auto& [kind, warmup_steps, period, gamma, min, patience] = schedule;
-  return joined(kind, warmup_steps, period, gamma, min, patience);
+  return joined({number(kind), number(warmup_steps), number(period), number(gamma), number(min), number(patience)});
 }
 
 std::string written(const EarlyStopping& stopping) {
   const auto& [validation_share, patience] = stopping;
-  return joined(validation_share, patience);
+  return joined({number(validation_share), number(patience)});
 }
 
 std::string written(const TrainingHead& head) {
   const auto& [output, loss, weight] = head;
-  return joined(output, loss, weight);
+  return joined({written(output), number(loss), number(weight)});
 }
 
 std::string written(const LossScaling& scaling) {
   const auto& [start, growth_steps] = scaling;
-  return joined(start, growth_steps);
+  return joined({number(start), number(growth_steps)});
 }
 
 std::string written(const QuantisedTraining& quantised) {
   const auto& [parts, weight_bits] = quantised;
-  return joined(parts, weight_bits);
+  return joined({number(parts), number(weight_bits)});
 }
 
 std::string written(const ParameterGroup& group) {
   const auto& [pattern, learning_rate_scale, weight_decay] = group;
-  return joined(pattern, learning_rate_scale, weight_decay);
+  return joined({written(pattern), number(learning_rate_scale), number(weight_decay)});
 }
 
 std::string written(const ChannelUpdate& update) {
   const auto& [pattern, first, last, fraction] = update;
-  return joined(pattern, first, last, fraction);
+  return joined({written(pattern), number(first), number(last), number(fraction)});
 }
+
+std::string written(float value) { return concat({number(value)}); }
 
 template <typename T>
 std::string written(const std::vector<T>& list) {
@@ -88,50 +92,53 @@ ByteView bytes_of(const std::vector<float>& values) {
 struct Lines {
   std::string text;
 
-  template <typename T>
-  void add(std::string_view name, const T& value) {
-    std::string line = written(value);
+  void add(std::string_view name, TextPiece value) { text += concat({name, "=", value, "\n"}); }
+  void add_text(std::string_view name, const std::string& value) {
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
-    if (line.size() > kValueBytesMax || !std::all_of(line.begin(), line.end(), is_plain)) {
-      line = content_digest(as_bytes(line)).hex();
-    }
-    text.append(name).append("=").append(line).append("\n");
+    const bool is_as_it_is = value.size() <= kValueBytesMax && std::all_of(value.begin(), value.end(), is_plain);
+    add(name, is_as_it_is ? value : content_digest(as_bytes(value)).hex());
   }
 };
 
 void add(Lines& lines, const LossSettings& loss) {
   const auto& [kind, target, label_smoothing, threshold, class_weights, ignore_label, heads] = loss;
-  lines.add("loss", kind);
-  lines.add("targets_are_values", target);
-  lines.add("label_smoothing", label_smoothing);
-  lines.add("loss_threshold", threshold);
-  lines.add("class_weights", class_weights);
-  if (ignore_label) lines.add("ignore_label", *ignore_label);  // as below: nothing where it says nothing
-  if (!heads.empty()) lines.add("heads", heads);
+  lines.add("loss", number(kind));
+  lines.add("targets_are_values", number(target));
+  lines.add("label_smoothing", number(label_smoothing));
+  lines.add("loss_threshold", number(threshold));
+  lines.add_text("class_weights", written(class_weights));
+  if (ignore_label) lines.add("ignore_label", number(*ignore_label));  // as below: nothing where it says nothing
+  if (!heads.empty()) lines.add_text("heads", written(heads));
 }
 
 void add(Lines& lines, const OptimizerSettings& optimizer) {
   const auto& [kind, learning_rate, momentum, weight_decay, beta1, beta2, epsilon, smoothing, nesterov] = optimizer;
-  lines.add("optimizer", kind);
-  lines.add("learning_rate", learning_rate);
-  lines.add("momentum", momentum);
-  lines.add("weight_decay", weight_decay);
-  lines.add("beta1", beta1);
-  lines.add("beta2", beta2);
-  lines.add("epsilon", epsilon);
-  lines.add("smoothing", smoothing);
-  lines.add("nesterov", nesterov);
+  lines.add("optimizer", number(kind));
+  lines.add("learning_rate", number(learning_rate));
+  lines.add("momentum", number(momentum));
+  lines.add("weight_decay", number(weight_decay));
+  lines.add("beta1", number(beta1));
+  lines.add("beta2", number(beta2));
+  lines.add("epsilon", number(epsilon));
+  lines.add("smoothing", number(smoothing));
+  lines.add("nesterov", number(nesterov));
 }
 
-std::map<std::string_view, std::string_view> values_by_name(std::string_view text) {
-  std::map<std::string_view, std::string_view> values;
+std::string_view name_of(std::string_view line) { return line.substr(0, line.find('=')); }
+
+void put_in_order(std::vector<std::string_view>& sorted, std::string_view line) {
+  sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), line), line);
+}
+
+// By the alphabet.
+std::vector<std::string_view> sorted_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
-    const size_t equals = line.find('=');
-    values[line.substr(0, equals)] = equals == std::string_view::npos ? "" : line.substr(equals + 1);
+    put_in_order(lines, line);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
-  return values;
+  return lines;
 }
 
 bool follows_the_end(ScheduleKind kind) { return kind == ScheduleKind::cosine || kind == ScheduleKind::one_cycle; }
@@ -146,45 +153,50 @@ std::string training_identity(const TrainOptions& options, uint64_t steps_in_all
   Lines lines;
   add(lines, loss);
   add(lines, optimizer);
-  lines.add("schedule", schedule);
-  if (follows_the_end(schedule.kind)) lines.add("steps", steps_in_all);
-  lines.add("batch_size", batch_size);
-  lines.add("micro_batch_size", micro_batch_size == batch_size ? 0 : micro_batch_size);
-  lines.add("clip_norm", clip_norm);
-  lines.add("clip_value", clip_value);
-  lines.add("freeze", freeze);
-  lines.add("train_only", train_only);
-  lines.add("train_last", train_last);
-  lines.add("channels", channels);
-  lines.add("groups", groups);
+  lines.add_text("schedule", written(schedule));
+  if (follows_the_end(schedule.kind)) lines.add("steps", number(steps_in_all));
+  lines.add("batch_size", number(batch_size));
+  lines.add("micro_batch_size", number(micro_batch_size == batch_size ? 0 : micro_batch_size));
+  lines.add("clip_norm", number(clip_norm));
+  lines.add("clip_value", number(clip_value));
+  lines.add_text("freeze", written(freeze));
+  lines.add_text("train_only", written(train_only));
+  lines.add("train_last", number(train_last));
+  lines.add_text("channels", written(channels));
+  lines.add_text("groups", written(groups));
   // Left out where it says nothing: checkpoints of builds that knew none of it go on.
-  if (proximal_mu != 0) lines.add("proximal_mu", proximal_mu);
-  if (gradient_offset) lines.add("gradient_offset", content_digest(bytes_of(*gradient_offset)).hex());
-  if (!augment.empty()) lines.add("augment", augment);
-  if (early_stopping) lines.add("early_stopping", *early_stopping);
-  if (qat) lines.add("qat", *qat);
+  if (proximal_mu != 0) lines.add("proximal_mu", number(proximal_mu));
+  if (gradient_offset) {
+    lines.add_text("gradient_offset", written(content_digest(bytes_of(*gradient_offset)).hex()));
+  }
+  if (!augment.empty()) lines.add_text("augment", written(augment));
+  if (early_stopping) lines.add_text("early_stopping", written(*early_stopping));
+  if (qat) lines.add_text("qat", written(*qat));
   // The levels above have the bits of rounding, and those below of exact.
-  if (optimisation < Optimisation::rounding) lines.add("optimise", Optimisation::exact);
-  lines.add("freeze_statistics", freeze_statistics);
-  lines.add("storage", storage);
-  lines.add("loss_scale", loss_scaling);
+  if (optimisation < Optimisation::rounding) lines.add("optimise", number(Optimisation::exact));
+  lines.add("freeze_statistics", number(freeze_statistics));
+  lines.add("storage", number(storage));
+  lines.add_text("loss_scale", written(loss_scaling));
   if (data) lines.text += "data=" + data->hex() + "\n";
   COT_ASSERT(lines.text.size() <= kTrainingIdentityBytesMax);
   return std::move(lines.text);
 }
 
 std::string identity_difference(std::string_view a, std::string_view b) {
-  const auto first = values_by_name(a), second = values_by_name(b);
-  std::string names;
-  const auto add_if_other = [&](std::string_view name, bool is_other) {
-    if (is_other) names.append(names.empty() ? "" : ", ").append(name);
-  };
-  for (const auto& [name, value] : second) {
-    const auto found = first.find(name);
-    add_if_other(name, found == first.end() || found->second != value);
+  const std::vector<std::string_view> first = sorted_lines(a), second = sorted_lines(b);
+  std::vector<std::string_view> names;
+  for (const auto& [lines, others] : {std::pair(&first, &second), std::pair(&second, &first)}) {
+    for (const std::string_view line : *lines) {
+      if (!std::binary_search(others->begin(), others->end(), line)) put_in_order(names, name_of(line));
+    }
   }
-  for (const auto& [name, value] : first) add_if_other(name, !second.contains(name));
-  return names;
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0 && names[i] == names[i - 1]) continue;
+    if (!text.empty()) text += ", ";
+    text += names[i];
+  }
+  return text;
 }
 
 }  // namespace coterie

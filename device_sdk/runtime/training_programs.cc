@@ -1,16 +1,18 @@
 #include "device_sdk/runtime/training_programs.h"
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/channels.h"
+#include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/training_parts.h"
 
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"training: ", what})); }
 
 std::span<const float> offset_of(const TrainOptions& options) {
   return options.gradient_offset ? std::span<const float>(*options.gradient_offset) : std::span<const float>();
@@ -21,7 +23,7 @@ std::span<const float> offset_of(const TrainOptions& options) {
 Status check_examples(uint64_t examples) {
   if (examples < 1) return bad("there are no examples");
   if (examples > limits::kTrainingExamplesMax) {
-    return Error(ErrorCode::too_large, "training: " + std::to_string(examples) + " examples, at most 2^26");
+    return Error(ErrorCode::too_large, concat({"training: ", examples, " examples, at most 2^26"}));
   }
   return {};
 }
@@ -30,8 +32,8 @@ Result<TrainingPrograms> compile_programs(const Model& model, const TrainOptions
                                           TrainingParts* parts) {
   COT_TRY(check_examples(examples));
   if (options.gradient_offset && options.gradient_offset->size() != model.value_count()) {
-    return bad("gradient_offset has " + std::to_string(options.gradient_offset->size()) + " values, the model " +
-               std::to_string(model.value_count()));
+    return bad(
+        concat({"gradient_offset has ", options.gradient_offset->size(), " values, the model ", model.value_count()}));
   }
   TrainingPrograms compiled;
   COT_ASSIGN(compiled.augmentation, augmentation_for(model, options.loss, options.augment));
@@ -43,7 +45,10 @@ Result<TrainingPrograms> compile_programs(const Model& model, const TrainOptions
     return bad("heads with an ignore_label are computed a whole batch at a time: micro_batch_size must be 0");
   }
   COT_ASSIGN(std::vector<bool> is_trainable, trainable_tensors(model.graph(), options));
-  COT_ASSIGN(std::vector<ChannelRange> channels, channel_ranges(model.graph(), options.channels));
+  std::vector<ChannelRange> channels;
+  if (kHasChannels) {
+    COT_ASSIGN(channels, channel_ranges(model.graph(), options.channels));
+  }
   CompileSettings settings{.loss = compiled.loss,
                            .batch_size = compiled.micro_batch_size,
                            .optimizer = options.optimizer,
@@ -87,9 +92,9 @@ Result<TrainingPrograms> compile_programs(const Model& model, const TrainOptions
 
 Status check_planned(const TrainingPrograms& programs, const TrainOptions& options) {
   if (options.planned_bytes_max > 0 && programs.layout.planned_bytes > options.planned_bytes_max) {
-    return Error(ErrorCode::too_large, "training: activations and gradients need at least " +
-                                           std::to_string(programs.layout.planned_bytes) + " bytes, allowed are " +
-                                           std::to_string(options.planned_bytes_max));
+    return Error(ErrorCode::too_large,
+                 concat({"training: activations and gradients need at least ", programs.layout.planned_bytes,
+                         " bytes, allowed are ", options.planned_bytes_max}));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/text/concat.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/generated/state_generated.h"
@@ -11,7 +12,7 @@ namespace {
 
 Result<uint64_t> column_bytes(const DatasetColumn& column, uint64_t examples) {
   const Result<uint64_t> row = example_bytes(column);
-  if (!row) return row.error().with_context("column " + column.name);
+  if (!row) return row.error().with_context(concat({"column ", column.name}));
   const auto bytes = checked_multiply(*row, examples);
   if (!bytes || *bytes > limits::kPayloadBytesMax) return flat::out_of_range("data set", "is too large");
   return *bytes;
@@ -70,7 +71,7 @@ Status check_labels(ByteView labels, uint32_t classes) {
     int32_t label;
     std::memcpy(&label, labels.data() + i * sizeof label, sizeof label);
     if (label < 0 || static_cast<uint32_t>(label) >= classes) {
-      return flat::out_of_range("label " + std::to_string(i), "is outside [0, classes)");
+      return flat::out_of_range(concat({"label ", i}), "is outside [0, classes)");
     }
   }
   return {};
@@ -118,8 +119,7 @@ Result<Decoded<DatasetHeader>> decode_dataset(ByteView bytes) {
   if (!has_labels && header.classes != 0) return flat::out_of_range("classes", "must be 0 with a float32 target");
   COT_ASSIGN(const uint64_t expected, payload_bytes_of(header));
   if (frame.payload.size() != expected) {
-    return flat::out_of_range(
-        "payload", "has " + std::to_string(frame.payload.size()) + " bytes, expected " + std::to_string(expected));
+    return flat::out_of_range("payload", concat({"has ", frame.payload.size(), " bytes, expected ", expected}));
   }
   if (has_labels) {
     COT_ASSIGN(const uint64_t label_bytes, column_bytes(header.target, header.examples));

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 
+#include "base/text/concat.h"
+
 namespace coterie::flat {
 
 Error out_of_range(std::string_view field, std::string_view rule) {
-  return Error(ErrorCode::malformed, std::string(field) + " " + std::string(rule));
+  return Error(ErrorCode::malformed, concat({field, " ", rule}));
 }
 
 Result<std::string> text(const flatbuffers::String* field, std::string_view name, size_t bytes_max, size_t bytes_min) {
   const size_t size = field == nullptr ? 0 : field->size();
   if (size < bytes_min || size > bytes_max) {
-    return out_of_range(name, "must have " + std::to_string(bytes_min) + " to " + std::to_string(bytes_max) +
-                                  " bytes, has " + std::to_string(size));
+    return out_of_range(name, concat({"must have ", bytes_min, " to ", bytes_max, " bytes, has ", size}));
   }
   return field == nullptr ? std::string() : field->str();
 }
@@ -21,8 +22,7 @@ Result<Bytes> bytes(const flatbuffers::Vector<uint8_t>* field, std::string_view 
                     size_t bytes_min) {
   const size_t size = field == nullptr ? 0 : field->size();
   if (size < bytes_min || size > bytes_max) {
-    return out_of_range(name, "must have " + std::to_string(bytes_min) + " to " + std::to_string(bytes_max) +
-                                  " bytes, has " + std::to_string(size));
+    return out_of_range(name, concat({"must have ", bytes_min, " to ", bytes_max, " bytes, has ", size}));
   }
   return size == 0 ? Bytes() : Bytes(field->begin(), field->end());
 }
@@ -60,8 +60,8 @@ wire::DeviceKeyHash device(const DeviceId& value) {
 
 Status payload_is(const Prelude& prelude, std::optional<uint64_t> expected) {
   if (!expected || prelude.payload_bytes != *expected) {
-    return out_of_range(
-        "payload", "has " + std::to_string(prelude.payload_bytes) + " bytes, which is not what the header promises");
+    return out_of_range("payload",
+                        concat({"has ", prelude.payload_bytes, " bytes, which is not what the header promises"}));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "base/text/concat.h"
 #include "proto/codec/limits.h"
 
 static_assert(std::endian::native == std::endian::little, "frames are little-endian and are read in place");
@@ -46,7 +47,7 @@ bool has_payload(FrameKind kind) {
          kind == FrameKind::dataset || kind == FrameKind::model_delta;
 }
 
-Error malformed(const std::string& what) { return Error(ErrorCode::malformed, "frame: " + what); }
+Error malformed(std::string_view what) { return Error(ErrorCode::malformed, concat({"frame: ", what})); }
 
 }  // namespace
 
@@ -88,28 +89,27 @@ uint64_t Prelude::payload_offset() const { return round_up<uint64_t>(kPreludeByt
 
 Result<Prelude> parse_prelude(ByteView bytes) {
   if (bytes.size() < kPreludeBytes) {
-    return malformed("has " + std::to_string(bytes.size()) + " bytes, a frame begins with 24");
+    return malformed(concat({"has ", bytes.size(), " bytes, a frame begins with 24"}));
   }
   if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) return malformed("does not begin with COTF");
   const auto version = load<uint16_t>(bytes, 4);
   if (version != kFrameVersion) {
-    return Error(ErrorCode::unsupported_version,
-                 "frame: format version " + std::to_string(version) + ", this build speaks 1");
+    return Error(ErrorCode::unsupported_version, concat({"frame: format version ", version, ", this build speaks 1"}));
   }
   const auto kind = load<uint16_t>(bytes, 6);
-  if (!is_known(kind)) return malformed("unknown kind " + std::to_string(kind));
+  if (!is_known(kind)) return malformed(concat({"unknown kind ", kind}));
   if (load<uint32_t>(bytes, 12) != 0) return malformed("reserved bytes are not zero");
   Prelude prelude{static_cast<FrameKind>(kind), load<uint32_t>(bytes, 8), load<uint64_t>(bytes, 16)};
   const size_t header_max = header_bytes_max(prelude.kind);
   if (prelude.header_bytes > header_max) {
-    return Error(ErrorCode::too_large, "frame: header of " + std::to_string(prelude.header_bytes) + " bytes, at most " +
-                                           std::to_string(header_max));
+    return Error(ErrorCode::too_large,
+                 concat({"frame: header of ", prelude.header_bytes, " bytes, at most ", header_max}));
   }
   if (prelude.payload_bytes > limits::kPayloadBytesMax) {
-    return Error(ErrorCode::too_large, "frame: payload of " + std::to_string(prelude.payload_bytes) + " bytes");
+    return Error(ErrorCode::too_large, concat({"frame: payload of ", prelude.payload_bytes, " bytes"}));
   }
   if (prelude.payload_bytes != 0 && !has_payload(prelude.kind)) {
-    return malformed("a message of kind " + std::string(to_string(prelude.kind)) + " has no payload");
+    return malformed(concat({"a message of kind ", to_string(prelude.kind), " has no payload"}));
   }
   return prelude;
 }
@@ -117,8 +117,7 @@ Result<Prelude> parse_prelude(ByteView bytes) {
 Result<Frame> parse_frame(ByteView bytes) {
   COT_ASSIGN(const Prelude prelude, parse_prelude(bytes));
   if (bytes.size() != prelude.frame_bytes()) {
-    return malformed("has " + std::to_string(bytes.size()) + " bytes, its sizes say " +
-                     std::to_string(prelude.frame_bytes()));
+    return malformed(concat({"has ", bytes.size(), " bytes, its sizes say ", prelude.frame_bytes()}));
   }
   const ByteView header = bytes.subspan(kPreludeBytes, prelude.header_bytes);
   const size_t padding_at = kPreludeBytes + prelude.header_bytes;
@@ -132,8 +131,7 @@ Result<Frame> parse_frame(ByteView bytes) {
 Result<Frame> parse_frame(ByteView bytes, FrameKind expected) {
   COT_ASSIGN(const Frame frame, parse_frame(bytes));
   if (frame.kind != expected) {
-    return malformed("is of kind " + std::string(to_string(frame.kind)) + ", expected " +
-                     std::string(to_string(expected)));
+    return malformed(concat({"is of kind ", to_string(frame.kind), ", expected ", to_string(expected)}));
   }
   return frame;
 }

@@ -6,6 +6,8 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
+#include "base/sort_key.h"
+#include "base/text/concat.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/codec/stored_integers.h"
@@ -21,104 +23,134 @@ using flatbuffers::Offset;
 
 // --- attributes: each field that differs from its default, by name
 
-struct AttributeWriter {
-  FlatBufferBuilder& builder;
-  std::vector<Offset<model::Attribute>>& list;
+// A field of some op's attributes. One form for all structs, so that what reads and writes fields is there once.
+struct Field {
+  enum class Type : uint8_t { real, list, flag, byte, word };
 
-  void write(const char* name, float value) {
-    list.push_back(model::CreateAttribute(builder, builder.CreateString(name), 0, static_cast<double>(value)));
-  }
-  void write(const char* name, const std::vector<int64_t>& value) {
-    const auto name_text = builder.CreateString(name);
-    const auto values = builder.CreateVector(value);
-    list.push_back(model::CreateAttribute(builder, name_text, 0, 0, values));
-  }
+  const char* name;
+  Type type;
+  void* at;
+
   template <typename T>
-  void write(const char* name, T value) {
-    list.push_back(model::CreateAttribute(builder, builder.CreateString(name), static_cast<int64_t>(value)));
+  T& as() const {
+    return *static_cast<T*>(at);
   }
 };
 
-template <typename Attributes>
-void build_fields(FlatBufferBuilder& builder, const Attributes& attributes,
-                  std::vector<Offset<model::Attribute>>& list) {
-  const Attributes defaults;
-  std::vector<const void*> default_fields;
-  Attributes::fields(defaults, [&](const char*, const auto& field) { default_fields.push_back(&field); });
-  AttributeWriter writer{builder, list};
-  size_t i = 0;
-  Attributes::fields(attributes, [&]<typename Field>(const char* name, const Field& field) {
-    if (!(field == *static_cast<const Field*>(default_fields[i++]))) writer.write(name, field);
-  });
+Field::Type type_of(float) { return Field::Type::real; }
+Field::Type type_of(const std::vector<int64_t>&) { return Field::Type::list; }
+Field::Type type_of(bool) { return Field::Type::flag; }
+Field::Type type_of(uint32_t) { return Field::Type::word; }
+template <typename T>
+Field::Type type_of(T) {  // uint8_t, and enums that are one
+  static_assert(sizeof(T) == sizeof(uint8_t));
+  return Field::Type::byte;
+}
+
+class Fields {
+ public:
+  explicit Fields(OpAttributes& attributes) {
+    std::visit(
+        [this]<typename Attributes>(Attributes& own) {
+          if constexpr (!std::is_same_v<Attributes, std::monostate>) {
+            Attributes::fields(own, [this](const char* name, auto& field) { add(name, type_of(field), &field); });
+          }
+        },
+        attributes);
+  }
+
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+  const Field& operator[](size_t i) const { return fields_[i]; }
+
+ private:
+  void add(const char* name, Field::Type type, void* at) { fields_.push_back({name, type, at}); }
+
+  std::vector<Field> fields_;
+};
+
+// Of a field that is a number but no `real`.
+int64_t integer_in(const Field& field) {
+  switch (field.type) {
+    case Field::Type::flag: return field.as<bool>();
+    case Field::Type::byte: return field.as<uint8_t>();
+    default: return field.as<uint32_t>();
+  }
+}
+
+bool are_equal(const Field& a, const Field& b) {
+  if (a.type == Field::Type::real) return a.as<float>() == b.as<float>();
+  if (a.type == Field::Type::list) return a.as<std::vector<int64_t>>() == b.as<std::vector<int64_t>>();
+  return integer_in(a) == integer_in(b);
+}
+
+Offset<model::Attribute> build_field(FlatBufferBuilder& builder, const Field& field) {
+  const auto name = builder.CreateString(field.name);
+  if (field.type == Field::Type::real) {
+    return model::CreateAttribute(builder, name, 0, static_cast<double>(field.as<float>()));
+  }
+  if (field.type == Field::Type::list) {
+    return model::CreateAttribute(builder, name, 0, 0, builder.CreateVector(field.as<std::vector<int64_t>>()));
+  }
+  return model::CreateAttribute(builder, name, integer_in(field));
 }
 
 Offset<flatbuffers::Vector<Offset<model::Attribute>>> build_attributes(FlatBufferBuilder& builder, const OpInfo& op) {
+  OpAttributes attributes = op.attributes, defaults = default_attributes(op.kind);
+  const Fields fields(attributes), usual(defaults);
   std::vector<Offset<model::Attribute>> list;
-  std::visit(
-      [&]<typename Attributes>(const Attributes& attributes) {
-        if constexpr (!std::is_same_v<Attributes, std::monostate>) build_fields(builder, attributes, list);
-      },
-      op.attributes);
+  size_t i = 0;
+  for (const Field& field : fields) {
+    if (!are_equal(field, usual[i++])) list.push_back(build_field(builder, field));
+  }
   return list.empty() ? 0 : builder.CreateVector(list);
 }
 
-struct AttributeReader {
-  const model::Attribute& table;
-
-  Status read(float& field) const {
-    field = static_cast<float>(table.real());
-    return {};
-  }
-  Status read(std::vector<int64_t>& field) const {
-    field.clear();
-    if (table.list() == nullptr) return {};
-    if (table.list()->size() > limits::kOpOperandsMax) return Error(ErrorCode::malformed, "has too many numbers");
-    for (uint32_t i = 0; i < table.list()->size(); ++i) {
-      const int64_t number = flat::element(*table.list(), i);
-      if (number < -limits::kModelDimensionMax || number > limits::kModelDimensionMax) {
-        return Error(ErrorCode::malformed, "has a number outside [-2^31, 2^31]");
-      }
-      field.push_back(number);
+Status read_list(const model::Attribute& table, std::vector<int64_t>& numbers) {
+  numbers.clear();
+  if (table.list() == nullptr) return {};
+  if (table.list()->size() > limits::kOpOperandsMax) return Error(ErrorCode::malformed, "has too many numbers");
+  for (uint32_t i = 0; i < table.list()->size(); ++i) {
+    const int64_t number = flat::element(*table.list(), i);
+    if (number < -limits::kModelDimensionMax || number > limits::kModelDimensionMax) {
+      return Error(ErrorCode::malformed, "has a number outside [-2^31, 2^31]");
     }
-    return {};
+    numbers.push_back(number);
   }
-  template <typename T>
-  Status read(T& field) const {
-    using Number = typename std::conditional_t<std::is_enum_v<T>, std::underlying_type<T>, std::type_identity<T>>::type;
-    if (table.integer() < 0 || static_cast<uint64_t>(table.integer()) > std::numeric_limits<Number>::max()) {
-      return Error(ErrorCode::malformed, "is out of range");
-    }
-    field = static_cast<T>(table.integer());
-    return {};
-  }
-};
-
-template <typename Attributes>
-Status parse_attribute(const model::Attribute& table, Attributes& attributes) {
-  const std::string_view wanted = table.name()->string_view();
-  Status status = Error(ErrorCode::malformed, "is unknown to it");
-  Attributes::fields(attributes, [&](const char* name, auto& field) {
-    if (wanted == name) status = AttributeReader{table}.read(field);
-  });
-  return status;
+  return {};
 }
 
-Status parse_attributes(const model::Op& table, OpInfo& op) {
+Status read_field(const model::Attribute& table, const Field& field) {
+  if (field.type == Field::Type::list) return read_list(table, field.as<std::vector<int64_t>>());
+  if (field.type == Field::Type::real) {
+    field.as<float>() = static_cast<float>(table.real());
+    return {};
+  }
+  const int64_t number = table.integer();
+  const int64_t most = field.type == Field::Type::flag ? 1 : field.type == Field::Type::byte ? 0xff : 0xffffffff;
+  if (number < 0 || number > most) return Error(ErrorCode::malformed, "is out of range");
+  if (field.type == Field::Type::flag) field.as<bool>() = number == 1;
+  else if (field.type == Field::Type::byte) field.as<uint8_t>() = static_cast<uint8_t>(number);
+  else field.as<uint32_t>() = static_cast<uint32_t>(number);
+  return {};
+}
+
+Status parse_attribute(const model::Attribute& table, const Fields& fields) {
+  for (const Field& field : fields) {
+    if (table.name()->string_view() == field.name) return read_field(table, field);
+  }
+  return Error(ErrorCode::malformed, "is unknown to it");
+}
+
+[[gnu::noinline]] Status parse_attributes(const model::Op& table, OpInfo& op) {
   op.attributes = default_attributes(op.kind);
   if (table.attributes() == nullptr) return {};
+  const Fields fields(op.attributes);
   for (const model::Attribute* attribute : *table.attributes()) {
-    const Status parsed = std::visit(
-        [&]<typename Attributes>(Attributes& attributes) -> Status {
-          if constexpr (std::is_same_v<Attributes, std::monostate>) {
-            return Error(ErrorCode::malformed, "is unknown to it");
-          } else {
-            return parse_attribute(*attribute, attributes);
-          }
-        },
-        op.attributes);
+    const Status parsed = parse_attribute(*attribute, fields);
     if (parsed) continue;
     COT_ASSIGN(const std::string name, flat::text(attribute->name(), "attribute name", limits::kTextBytesMax));
-    return flat::out_of_range("op " + op.name, "attribute " + name + " " + parsed.error().message());
+    return flat::out_of_range(concat({"op ", op.name}), concat({"attribute ", name, " ", parsed.error().message()}));
   }
   return {};
 }
@@ -140,7 +172,7 @@ Result<Shape> parse_shape(const flatbuffers::Vector<int64_t>* field, const std::
 }
 
 Status check_constant(const TensorInfo& tensor) {
-  const std::string what = "tensor " + tensor.name;
+  const std::string what = concat({"tensor ", tensor.name});
   if (tensor.role != TensorRole::constant) {
     return tensor.data.empty() ? Status() : flat::out_of_range(what, "has data and is not a constant");
   }
@@ -157,7 +189,7 @@ constexpr uint32_t kInt8Bits = 8;
 
 // A parameter that is stored as integers: their bits, and the scales of its channels.
 Result<QuantisedTensor> parse_scales(const model::Tensor& table, const TensorInfo& tensor, uint32_t index) {
-  const std::string what = "tensor " + tensor.name;
+  const std::string what = concat({"tensor ", tensor.name});
   if (tensor.role != TensorRole::parameter)
     return flat::out_of_range(what, "is stored as integers and not a parameter");
   const bool is_packed = table.type() == kPacked;
@@ -183,7 +215,7 @@ Result<QuantisedTensor> parse_scales(const model::Tensor& table, const TensorInf
 
 // An input or an activation that is computed as int8.
 Result<TensorGrid> parse_grid(const model::Tensor& table, const TensorInfo& tensor, uint32_t index) {
-  const std::string what = "tensor " + tensor.name;
+  const std::string what = concat({"tensor ", tensor.name});
   if (tensor.role != TensorRole::input && tensor.role != TensorRole::activation) {
     return flat::out_of_range(what, "has a grid and is neither an input nor an activation");
   }
@@ -194,37 +226,50 @@ Result<TensorGrid> parse_grid(const model::Tensor& table, const TensorInfo& tens
   return TensorGrid{index, table.grid_scale(), table.grid_zero()};
 }
 
-// `forms`: where tensors may be int8, which then are float32 in what is returned; null: they may not.
-Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, StoredForms* forms) {
+bool is_integers(const model::Tensor& table) { return table.type() == kInt8 || table.type() == kPacked; }
+bool has_grid(const model::Tensor& table) { return table.grid_scale() != 0 || table.grid_zero() != 0; }
+
+// What of a tensor is not float32. Behind a pointer: who decodes no stored model does not link what reads it.
+struct FormsReader {
+  StoredForms forms;
+  Status (*read)(const model::Tensor& table, const TensorInfo& tensor, uint32_t index, StoredForms& forms);
+};
+
+Status read_forms(const model::Tensor& table, const TensorInfo& tensor, uint32_t index, StoredForms& forms) {
+  if (is_integers(table)) {
+    COT_ASSIGN(QuantisedTensor scales, parse_scales(table, tensor, index));
+    forms.weights.push_back(std::move(scales));
+  }
+  if (has_grid(table)) {
+    COT_ASSIGN(const TensorGrid grid, parse_grid(table, tensor, index));
+    forms.grids.push_back(grid);
+  }
+  return {};
+}
+
+// `reader`: where tensors may be int8, which then are float32 in what is returned; null: they may not.
+[[gnu::noinline]] Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, FormsReader* reader) {
   TensorInfo tensor;
   COT_ASSIGN(tensor.name, flat::text(table.name(), "tensor name", limits::kTextBytesMax, 1));
-  const std::string what = "tensor " + tensor.name;
+  const std::string what = concat({"tensor ", tensor.name});
   if (table.role() < model::TensorRole::input || table.role() > model::TensorRole::constant) {
     return flat::out_of_range(what, "has an unknown role");
   }
   tensor.role = static_cast<TensorRole>(table.role());
-  const bool is_integers = table.type() == kInt8 || table.type() == kPacked;
-  const bool has_grid = table.grid_scale() != 0 || table.grid_zero() != 0;
-  if (has_grid && forms == nullptr) {
+  if (has_grid(table) && reader == nullptr) {
     return flat::out_of_range(what,
                               "is computed as int8, and here is float32 alone (coterie model dequantise writes it)");
   }
-  if (is_integers && forms == nullptr) {
-    return flat::out_of_range(what, "is stored as " +
-                                        (table.type() == kInt8 ? "int8" : std::string("packed integers")) +
-                                        ", which whoever opens a model file expands (coterie model dequantise)");
+  if (is_integers(table) && reader == nullptr) {
+    return flat::out_of_range(what, concat({"is stored as ", table.type() == kInt8 ? "int8" : "packed integers",
+                                            ", which whoever opens a model file expands (coterie model dequantise)"}));
   }
-  if (!is_integers && (table.type() < 1 || table.type() > 2)) return flat::out_of_range(what, "has an unknown type");
-  if (!is_integers) tensor.type = static_cast<DataType>(table.type());
+  if (!is_integers(table)) {
+    if (table.type() < 1 || table.type() > 2) return flat::out_of_range(what, "has an unknown type");
+    tensor.type = static_cast<DataType>(table.type());
+  }
   COT_ASSIGN(tensor.shape, parse_shape(table.shape(), what));
-  if (is_integers) {
-    COT_ASSIGN(QuantisedTensor scales, parse_scales(table, tensor, index));
-    forms->weights.push_back(std::move(scales));
-  }
-  if (has_grid) {
-    COT_ASSIGN(const TensorGrid grid, parse_grid(table, tensor, index));
-    forms->grids.push_back(grid);
-  }
+  if (reader != nullptr) COT_TRY(reader->read(table, tensor, index, reader->forms));
   if (has_payload(tensor.role)) {
     if (tensor.shape.empty()) return flat::out_of_range(what, "has no shape");
     if (tensor.type != DataType::float32) return flat::out_of_range(what, "must be float32");
@@ -242,18 +287,18 @@ Result<TensorInfo> parse_tensor(const model::Tensor& table, uint32_t index, Stor
   return tensor;
 }
 
-Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
+[[gnu::noinline]] Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
   OpInfo op;
   COT_ASSIGN(op.name, flat::text(table.name(), "op name", limits::kTextBytesMax, 1));
   op.kind = static_cast<OpKind>(table.kind());
-  if (to_string(op.kind) == "unknown") return flat::out_of_range("op " + op.name, "is of an unknown kind");
+  if (to_string(op.kind) == "unknown") return flat::out_of_range(concat({"op ", op.name}), "is of an unknown kind");
   for (const auto* list : {table.inputs(), table.outputs()}) {
     if (list->size() < 1 || list->size() > limits::kOpOperandsMax) {
-      return flat::out_of_range("op " + op.name, "must have 1 to 256 inputs and outputs");
+      return flat::out_of_range(concat({"op ", op.name}), "must have 1 to 256 inputs and outputs");
     }
     for (uint32_t index : *list) {
       if (index >= tensors && index != kNoTensor) {
-        return flat::out_of_range("op " + op.name, "refers to a tensor that does not exist");
+        return flat::out_of_range(concat({"op ", op.name}), "refers to a tensor that does not exist");
       }
     }
   }
@@ -264,33 +309,34 @@ Result<OpInfo> parse_op(const model::Op& table, size_t tensors) {
 }
 
 // Every parameter inside the payload, aligned, and no two overlapping.
-Status check_parameters(const ModelGraph& graph, const std::vector<QuantisedTensor>& quantised,
-                        uint64_t payload_bytes) {
-  std::map<size_t, uint32_t> bits;
-  for (const QuantisedTensor& tensor : quantised) bits[tensor.tensor] = tensor.bits;
+[[gnu::noinline]] Status check_parameters(const ModelGraph& graph, std::span<const QuantisedTensor> quantised,
+                                          uint64_t payload_bytes) {
+  auto next = quantised.begin();  // by tensor, ascending
   uint64_t expanded = 0;
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  std::vector<SortKey> ranges;  // offset and end
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorInfo& tensor = graph.tensors[i];
     if (!has_payload(tensor.role)) continue;
+    const std::string what = concat({"parameter ", tensor.name});
     const Result<uint64_t> elements = element_count(tensor.shape);
-    if (!elements) return elements.error().with_context("parameter " + tensor.name);
-    const auto stored = bits.find(i);
+    if (!elements) return elements.error().with_context(what);
+    const bool is_stored = next != quantised.end() && next->tensor == i;
     const auto floats = checked_multiply<uint64_t>(*elements, sizeof(float));
-    const auto size = stored == bits.end() ? floats : packed_bytes(*elements, stored->second);
+    const auto size = is_stored ? packed_bytes(*elements, next->bits) : floats;
+    if (is_stored) ++next;
     const auto end = floats && size ? checked_add(tensor.payload_offset, *size) : std::nullopt;
     if (!end || *end > payload_bytes || tensor.payload_offset % limits::kParameterAlignment != 0) {
-      return flat::out_of_range("parameter " + tensor.name, "does not lie aligned inside the payload");
+      return flat::out_of_range(what, "does not lie aligned inside the payload");
     }
-    ranges.emplace_back(tensor.payload_offset, *end);
+    ranges.push_back({tensor.payload_offset, *end});
     expanded += std::min(*floats, kExpandedBytesMax + 1);
     if (!quantised.empty() && expanded > kExpandedBytesMax) {
-      return Error(ErrorCode::too_large, "parameter " + tensor.name + " takes the model over 16 GiB as float32");
+      return Error(ErrorCode::too_large, concat({what, " takes the model over 16 GiB as float32"}));
     }
   }
-  std::sort(ranges.begin(), ranges.end());
+  sort(ranges);
   for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].first < ranges[i - 1].second) return flat::out_of_range("parameters", "overlap in the payload");
+    if (ranges[i].major < ranges[i - 1].minor) return flat::out_of_range("parameters", "overlap in the payload");
   }
   return {};
 }
@@ -302,17 +348,17 @@ Status check_order(const ModelGraph& graph) {
   for (const OpInfo& op : graph.ops) {
     for (uint32_t index : op.inputs) {
       if (index != kNoTensor && !ready[index]) {
-        return flat::out_of_range("op " + op.name, "reads a tensor that no earlier op has written");
+        return flat::out_of_range(concat({"op ", op.name}), "reads a tensor that no earlier op has written");
       }
     }
     for (uint32_t index : op.outputs) {
       if (index == kNoTensor) continue;
-      if (ready[index]) return flat::out_of_range("op " + op.name, "writes a tensor that is already written");
+      if (ready[index]) return flat::out_of_range(concat({"op ", op.name}), "writes a tensor that is already written");
       ready[index] = true;
     }
   }
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (!ready[i]) return flat::out_of_range("tensor " + graph.tensors[i].name, "is not written by any op");
+    if (!ready[i]) return flat::out_of_range(concat({"tensor ", graph.tensors[i].name}), "is not written by any op");
   }
   if (graph.tensors[graph.output].role != TensorRole::activation) {
     return flat::out_of_range("output", "is not written by any op");
@@ -330,20 +376,20 @@ Status check_inputs(const ModelGraph& graph) {
   }
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     if (graph.tensors[i].role == TensorRole::input && !listed[i]) {
-      return flat::out_of_range("tensor " + graph.tensors[i].name, "is an input, but not the model's");
+      return flat::out_of_range(concat({"tensor ", graph.tensors[i].name}), "is an input, but not the model's");
     }
   }
   return {};
 }
 
-Status parse_into(const model::Model& table, ModelGraph& graph, StoredForms* forms) {
+[[gnu::noinline]] Status parse_into(const model::Model& table, ModelGraph& graph, FormsReader* reader) {
   COT_ASSIGN(graph.name, flat::text(table.name(), "model name", limits::kTextBytesMax));
   if (table.tensors()->size() > limits::kModelTensorsMax) return flat::out_of_range("model", "has too many tensors");
   if (table.ops()->size() < 1 || table.ops()->size() > limits::kModelOpsMax) {
     return flat::out_of_range("model", "must have 1 to 16384 ops");
   }
   for (const model::Tensor* tensor : *table.tensors()) {
-    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor, static_cast<uint32_t>(graph.tensors.size()), forms));
+    COT_ASSIGN(TensorInfo parsed, parse_tensor(*tensor, static_cast<uint32_t>(graph.tensors.size()), reader));
     graph.tensors.push_back(std::move(parsed));
   }
   for (const model::Op* op : *table.ops()) {
@@ -420,12 +466,12 @@ Bytes build_head(const ModelGraph& message, const StoredForms& forms, uint64_t p
 }
 
 // Everything but where the inputs' bytes are: what a header says of itself and of `payload_bytes`.
-Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, StoredForms* forms) {
+Result<ModelGraph> parse_head(const Prelude& prelude, ByteView header_bytes, FormsReader* reader) {
   if (prelude.kind != FrameKind::model) return flat::out_of_range("frame", "is not a model");
   COT_ASSIGN(const auto root, flat::Root<model::Model>::verify(header_bytes));
   ModelGraph graph;
-  COT_TRY(parse_into(*root, graph, forms));
-  COT_TRY(check_parameters(graph, forms == nullptr ? std::vector<QuantisedTensor>() : forms->weights,
+  COT_TRY(parse_into(*root, graph, reader));
+  COT_TRY(check_parameters(graph, reader == nullptr ? std::span<const QuantisedTensor>() : reader->forms.weights,
                            prelude.payload_bytes));
   COT_TRY(check_order(graph));
   COT_TRY(check_inputs(graph));
@@ -451,9 +497,9 @@ Result<Decoded<ModelGraph>> decode_model(ByteView bytes) {
 }
 
 Result<StoredModel> decode_stored_head(const Prelude& prelude, ByteView header_bytes) {
-  StoredModel stored{.graph = {}, .forms = {}, .payload = {}};
-  COT_ASSIGN(stored.graph, parse_head(prelude, header_bytes, &stored.forms));
-  return stored;
+  FormsReader reader{.forms = {}, .read = read_forms};
+  COT_ASSIGN(ModelGraph graph, parse_head(prelude, header_bytes, &reader));
+  return StoredModel{.graph = std::move(graph), .forms = std::move(reader.forms), .payload = {}};
 }
 
 Result<StoredModel> decode_stored_model(ByteView bytes) {
@@ -465,7 +511,7 @@ Result<StoredModel> decode_stored_model(ByteView bytes) {
     COT_ASSIGN(const uint64_t count, element_count(tensor.shape));
     const ByteView packed = stored.payload.subspan(tensor.payload_offset, packed_bytes(count, each.bits).value());
     if (const Status sound = check_integers(packed, each.bits, count); !sound) {
-      return flat::out_of_range("tensor " + tensor.name, sound.error().message());
+      return flat::out_of_range(concat({"tensor ", tensor.name}), sound.error().message());
     }
   }
   return stored;

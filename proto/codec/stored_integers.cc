@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/assert.h"
+#include "base/text/concat.h"
 #include "proto/codec/update/bit_packing.h"
 
 namespace coterie {
@@ -37,8 +38,8 @@ Status unpack_pieces(ByteView packed, uint32_t bits, uint64_t count, const Take&
     if (!unpack_bits(packed.subspan(from, bytes), bits, piece)) {
       status = Error(ErrorCode::malformed, "has a bit behind the last of its integers");
     } else if (bits > 1 && std::ranges::find(piece, uint16_t{1} << (bits - 1)) != piece.end()) {
-      status = Error(ErrorCode::malformed, "has -" + std::to_string(1 << (bits - 1)) + " among its integers of " +
-                                               std::to_string(bits) + " bits");
+      status =
+          Error(ErrorCode::malformed, concat({"has -", 1 << (bits - 1), " among its integers of ", bits, " bits"}));
     } else {
       for (size_t i = 0; i < integers; ++i) take(first + i, integer_of(piece[i], bits));
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked.h"
+#include "base/text/concat.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/generated/state_generated.h"
@@ -191,8 +192,7 @@ Result<OptimizerStateHeader> decode_optimizer_state_head(const Prelude& prelude,
   if (header.strategy == 0) return flat::out_of_range("kind", "must be at least 1");
   const uint8_t least = header.idle_updates.empty() ? 1 : 0;
   if (header.vectors < least || header.vectors > kStateVectorsMax) {
-    return flat::out_of_range("vectors",
-                              "must be in [" + std::to_string(least) + ", " + std::to_string(kStateVectorsMax) + "]");
+    return flat::out_of_range("vectors", concat({"must be in [", least, ", ", kStateVectorsMax, "]"}));
   }
   COT_TRY(flat::payload_is(prelude, checked_multiply<uint64_t>(header.value_count, header.vectors * sizeof(float))));
   return header;

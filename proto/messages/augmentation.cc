@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/concat.h"
 #include "base/text/number_from_chars.h"
 
 namespace coterie {
@@ -18,7 +19,7 @@ constexpr const char* kParts =
     "resize=HEIGHTxWIDTH, random_resized_crop=MIN:MAX, crop=PIXELS, flip, colour_jitter=BRIGHTNESS:CONTRAST:SATURATION:"
     "HUE, normalise=MEAN/DEVIATION, mixup=ALPHA or cutmix=ALPHA";
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "augmentation: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"augmentation: ", what})); }
 
 template <typename T>
 std::optional<T> number_in(std::string_view text) {
@@ -92,7 +93,7 @@ Status read_part(std::string_view part, Augmentation& into) {
   const auto [name, value] = split(part, '=');
   const auto require = [&](bool is_good, const char* what) -> Status {
     if (is_good) return {};
-    return bad(std::string(what) + ", is " + std::string(part));
+    return bad(concat({what, ", is ", part}));
   };
   if (name == "resize") return require(read_resize(value, into), "resize must be HEIGHTxWIDTH, each in [1, 16384]");
   if (name == "random_resized_crop") {
@@ -117,14 +118,14 @@ Status read_part(std::string_view part, Augmentation& into) {
   }
   if (name == "mixup") return require(read_alpha(value, into.mixup), "mixup must be a number in (0, 100]");
   if (name == "cutmix") return require(read_alpha(value, into.cutmix), "cutmix must be a number in (0, 100]");
-  return bad("must be " + std::string(kParts) + ", is " + std::string(part));
+  return bad(concat({"must be ", kParts, ", is ", part}));
 }
 
 }  // namespace
 
 Result<Augmentation> parse_augmentation(std::string_view text) {
   if (text.size() > kAugmentBytesMax) {
-    return bad("has " + std::to_string(text.size()) + " bytes, at most " + std::to_string(kAugmentBytesMax));
+    return bad(concat({"has ", text.size(), " bytes, at most ", kAugmentBytesMax}));
   }
   Augmentation augmentation;
   std::vector<std::string_view> seen;
@@ -132,7 +133,7 @@ Result<Augmentation> parse_augmentation(std::string_view text) {
     const auto [part, rest] = split(text, ',');
     is_last = part.size() == text.size();
     const std::string_view name = split(part, '=').first;
-    if (std::find(seen.begin(), seen.end(), name) != seen.end()) return bad("has " + std::string(name) + " twice");
+    if (std::find(seen.begin(), seen.end(), name) != seen.end()) return bad(concat({"has ", name, " twice"}));
     COT_TRY(read_part(part, augmentation));
     seen.push_back(name);
     text = rest;

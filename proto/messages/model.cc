@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/checked.h"
+#include "base/text/concat.h"
 
 namespace coterie {
 namespace {
@@ -143,7 +144,7 @@ Result<uint64_t> element_count(const Shape& shape) {
   uint64_t count = 1;
   for (int64_t dimension : shape) {
     if (dimension < 1)
-      return Error(ErrorCode::malformed, "a dimension is " + std::to_string(dimension) + ", must be at least 1");
+      return Error(ErrorCode::malformed, concat({"a dimension is ", dimension, ", must be at least 1"}));
     const auto product = checked_multiply(count, static_cast<uint64_t>(dimension));
     if (!product) return Error(ErrorCode::malformed, "the number of elements of a shape overflows");
     count = *product;

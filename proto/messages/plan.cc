@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/text/concat.h"
 #include "proto/messages/analytics_lanes.h"
 #include "proto/messages/group_weights.h"
 #include "proto/messages/model_clusters.h"
@@ -17,7 +18,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "plan: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"plan: ", what})); }
 
 constexpr std::array<std::string_view, 11> kLossNames = {"softmax_cross_entropy",
                                                          "mean_squared_error",
@@ -64,7 +65,7 @@ Status validate_eden(const Plan& plan) {
   if (rules.bits < 1 || rules.bits > kEdenBitsMax) return bad("eden: bits must be in [1, 4]");
   if (rules.rotated || rules.contributors_max != 0) return bad("eden: quantization must have bits alone");
   if (plan.update.value_count < kEdenValuesMin) {
-    return bad("eden: value_count must be at least " + std::to_string(kEdenValuesMin));
+    return bad(concat({"eden: value_count must be at least ", kEdenValuesMin}));
   }
   if (plan.privacy.level != SecurityLevel::none) return bad("eden: level must be none: each update has its own scale");
   return {};
@@ -162,14 +163,14 @@ Status validate_control(const Plan& plan) {
     return plan.control && !may_be_there ? bad("control must be absent: there is no such correction") : Status();
   }
   if (update.control_value_count == 0 || update.vector_value_count() != 2 * update.control_value_count) {
-    return bad("control_value_count must be half of value_count, scalars aside, with " + name);
+    return bad(concat({"control_value_count must be half of value_count, scalars aside, with ", name}));
   }
   if (update.encoding != UpdateEncoding::float32 && update.encoding != UpdateEncoding::float32_pooled) {
-    return bad("encoding must be float32 or float32_pooled with " + name +
-               ": its control moves by what a device sends");
+    return bad(concat(
+        {"encoding must be float32 or float32_pooled with ", name, ": its control moves by what a device sends"}));
   }
   if (plan.privacy.level == SecurityLevel::active_dp) {
-    return bad("level must be another one with " + name + ": its control would keep the noise of all rounds");
+    return bad(concat({"level must be another one with ", name, ": its control would keep the noise of all rounds"}));
   }
   return {};
 }
@@ -181,10 +182,10 @@ Status validate_members(const UpdateRules& update, ScalarKind kind, size_t count
   const auto members = static_cast<size_t>(std::ranges::count(update.scalars, kind, &ScalarRule::kind));
   const std::string name(to_string(kind));
   if (members != count || (members > 0 && members != update.scalars.size())) {
-    return bad("scalars must be one " + name + " for each " + of_each + ", and no others with those");
+    return bad(concat({"scalars must be one ", name, " for each ", of_each, ", and no others with those"}));
   }
   for (const ScalarRule& scalar : update.scalars) {
-    if (members > 0 && scalar.bound != 1) return bad("the bound of " + name + " must be 1");
+    if (members > 0 && scalar.bound != 1) return bad(concat({"the bound of ", name, " must be 1"}));
   }
   return {};
 }
@@ -217,8 +218,8 @@ Status validate_groups(const Plan& plan) {
   if (count == 0 && std::ranges::find(scalars, ScalarKind::group_loss, &ScalarRule::kind) == scalars.end()) return {};
   const std::string groups = "[" + std::to_string(kGroupsMin) + ", " + std::to_string(kGroupsMax) + "]";
   if (count < kGroupsMin || count > kGroupsMax || scalars.size() - watch_lanes_of(scalars) != 2 * count) {
-    return bad("scalars must be a group_member and a group_loss for each of " + groups +
-               " groups, and none but those of a watch");
+    return bad(concat({"scalars must be a group_member and a group_loss for each of ", groups,
+                       " groups, and none but those of a watch"}));
   }
   for (size_t i = 0; i < count; ++i) {
     const ScalarRule &member = scalars[i], &loss = scalars[count + i];
@@ -244,7 +245,7 @@ Status validate_watch(const Plan& plan) {
   }
   const size_t lanes = watch_lane_count(watch);
   if (found != lanes || watch_lanes_of(std::span(scalars).last(std::min(lanes, scalars.size()))) != lanes) {
-    return bad("scalars must end with the watch's " + std::to_string(lanes) + " of kind watch_hit");
+    return bad(concat({"scalars must end with the watch's ", lanes, " of kind watch_hit"}));
   }
   for (const ScalarRule& scalar : std::span(scalars).last(lanes)) {
     if (!(scalar.bound >= 1) || scalar.bound != scalars.back().bound) {
@@ -262,7 +263,7 @@ Status validate_scalars(const Plan& plan) {
   bool has_fair_step = false;
   COT_TRY(validate_watch(plan));
   if (update.scalars.size() - watch_lanes_of(update.scalars) > kScalarsMax) {
-    return bad("scalars must be at most " + std::to_string(kScalarsMax) + " beside those of a watch");
+    return bad(concat({"scalars must be at most ", kScalarsMax, " beside those of a watch"}));
   }
   if (update.value_count <= update.scalars.size()) return bad("value_count must be above that of the scalars");
   for (size_t i = 0; i < update.scalars.size(); ++i) {
@@ -312,7 +313,7 @@ Status validate_download(const DownloadRules& download) {
     return download.deltas.empty() ? Status() : bad("deltas must be absent: they have no bits");
   if (download.bits < kDeltaBitsMin || download.bits > kDeltaBitsMax) return bad("download must have 2 to 8 bits");
   if (download.deltas.size() > kDeltaChainMax) {
-    return bad("download must have at most " + std::to_string(kDeltaChainMax) + " deltas");
+    return bad(concat({"download must have at most ", kDeltaChainMax, " deltas"}));
   }
   for (const DeltaFile& delta : download.deltas) {
     if (delta.bytes < 1 || delta.bytes > kDeltaBytesMax) return bad("a delta must have 1 to 2^34 bytes");
@@ -323,8 +324,8 @@ Status validate_download(const DownloadRules& download) {
 // A table is summed as it is: what scales, rounds or keeps an update would make another of it.
 Status validate_analytics(const Plan& plan) {
   if (!plan.analytics) return {};
-  if (const Status good = validate(*plan.analytics); !good) return bad("analytics: " + good.error().message());
-  const auto refuse = [](const char* with) { return bad(std::string("analytics do not go with ") + with); };
+  if (const Status good = validate(*plan.analytics); !good) return bad(concat({"analytics: ", good.error().message()}));
+  const auto refuse = [](const char* with) { return bad(concat({"analytics do not go with ", with})); };
   if (plan.training != TrainingSettings{}) return refuse("a training");
   if (plan.update.encoding != UpdateEncoding::float32) return refuse("another encoding than float32");
   if (plan.update.control_value_count > 0 || plan.control) return refuse("a control part");
@@ -357,7 +358,7 @@ Status validate(const Plan& plan) {
   if (plan.job.value().empty() || plan.job.value().size() > 64) return bad("job must have 1 to 64 characters");
   if (const Problems problems = problems_of(plan.training); !problems.empty()) {
     const Problem& first = problems.front();
-    return bad(first.pointer.substr(first.pointer.rfind('/') + 1) + " " + first.detail);
+    return bad(concat({first.pointer.substr(first.pointer.rfind('/') + 1), " ", first.detail}));
   }
   if (plan.update.encoding < UpdateEncoding::float32 || plan.update.encoding > UpdateEncoding::eden) {
     return bad("encoding must be float32, float32_pooled, quantized, float32_clip_bit, top_k or eden");
@@ -384,10 +385,10 @@ Status validate(const Plan& plan) {
     return bad("log must have 1 to so many records as the ledger that it is a part of");
   }
   if (const Status good = validate(plan.device_requirements); !good) {
-    return bad("device_requirements: " + good.error().message());
+    return bad(concat({"device_requirements: ", good.error().message()}));
   }
   if (plan.staleness.versions_max > kStalenessMax || !in_range(plan.staleness.exponent, 0, 10)) {
-    return bad("staleness must have at most " + std::to_string(kStalenessMax) + " versions and an exponent in [0, 10]");
+    return bad(concat({"staleness must have at most ", kStalenessMax, " versions and an exponent in [0, 10]"}));
   }
   // What a release with noise or a correction promises is of one round. And from level active on devices count on one
   // model from which all of a session have trained (ADR 127).

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/text/concat.h"
 #include "base/text/name_pattern.h"
 #include "proto/messages/model_clusters.h"
 #include "proto/messages/personal_part.h"
@@ -12,7 +13,7 @@
 namespace coterie {
 namespace {
 
-Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, "training: " + what); }
+Error bad(std::string_view what) { return Error(ErrorCode::invalid_argument, concat({"training: ", what})); }
 
 // Marks the tensors that some pattern matches; an error names the pattern that matches none.
 Result<std::vector<bool>> matching(const ModelGraph& graph, std::span<const std::string> patterns,
@@ -24,7 +25,7 @@ Result<std::vector<bool>> matching(const ModelGraph& graph, std::span<const std:
       if (graph.tensors[i].role != TensorRole::parameter || !name_matches(pattern, graph.tensors[i].name)) continue;
       matches[i] = found = true;
     }
-    if (!found) return bad(option + " " + pattern + " matches no parameter of the model");
+    if (!found) return bad(concat({option, " ", pattern, " matches no parameter of the model"}));
   }
   return matches;
 }
@@ -42,8 +43,7 @@ Result<std::vector<bool>> last_layers(const ModelGraph& graph, uint32_t layers) 
     seen += has_parameters ? 1 : 0;
   }
   if (seen < layers) {
-    return bad("train_last is " + std::to_string(layers) + ", the model has " + std::to_string(seen) +
-               " layers with parameters");
+    return bad(concat({"train_last is ", layers, ", the model has ", seen, " layers with parameters"}));
   }
   return found;
 }

@@ -85,13 +85,20 @@ class OpsFromTest(unittest.TestCase):
         self.assertEqual(ops_from(b"dense -augmentation", b"relu")[3] - ways, set())
         self.assertEqual(ops_from(golden_model(), b"relu -joined_steps -memory_limit")[3] - ways, {"joined_steps", "memory_limit"})
 
+    def test_a_feature_that_is_left_out_takes_its_kernels_with_it(self):
+        of_features = {"narrow", "widen", "round_onto_grid", "least_and_largest"}
+        self.assertLessEqual(of_features, ops_from(b"dense")[2])
+        self.assertFalse(of_features & ops_from(b"dense -bf16 -qat")[2])
+        self.assertEqual(ops_from(b"dense")[2] - ops_from(b"dense -soft_labels")[2], {"cross_entropy_of_targets"})
+        self.assertEqual(of_features & ops_from(b"dense -qat")[2], {"narrow", "widen"})
+
     def test_rules_write_the_kernels_they_call_as_it_reads_them(self):
         known = ops_from_module.family_of_kernels(ROOT)
         for source in (ROOT / "device_sdk/runtime").rglob("*.cc"):
             text = re.sub(r"//[^\n]*", "", source.read_text())
             for after in re.findall(r"(?<!::)\bkernels\b(?!/)(?!::)(.{0,40})", text):
                 named = re.match(r"\.(\w+)", after)
-                self.assertTrue(named and named[1] in known | {"name": 0} or re.match(r" = (\w+\.kernels;|kernels::kernels\(\)|kernels_of\()", after),
+                self.assertTrue(named and named[1] in known | {"name": 0} or re.match(r" = (\w+\.kernels;|kernels::kernels\(\)|kernels_of\(|training_kernels\(|kernels, )|\) {", after),
                                 f"{source.name}: kernels{after}")
             if source.parent.name == "ops" and "OpKind::" not in text:  # a helper, which no op owns
                 self.assertFalse(ops_from_module.kernels_in(text, known), source.name)

@@ -1,8 +1,10 @@
 #include "tools/cli/model_crop.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "base/os/file.h"
 #include "tools/cli/distinct_files.h"
@@ -36,9 +38,25 @@ Result<CroppedModel> read_model(const std::string& path) {
   return CroppedModel{path, std::move(model), {}};
 }
 
-// The loss and the optimizer of a job; a job that trains nothing has none. `augmenting`: becomes its file if it
-// augments.
-Status add_plan(const std::string& path, CropNeeds& needs, std::string& augmenting) {
+// What a training asks for that a build may be without.
+std::set<BuildFeature> features_of(const TrainingSettings& training) {
+  std::set<BuildFeature> features;
+  if (!training.augment.empty()) features.insert(BuildFeature::augmentation);
+  if (training.storage != Storage::float32) features.insert(BuildFeature::bf16);
+  if (training.early_stopping) features.insert(BuildFeature::early_stopping);
+  if (!training.heads.empty()) features.insert(BuildFeature::heads);
+  const bool mixes = training.augment.find("mixup") != std::string::npos ||
+                     training.augment.find("cutmix") != std::string::npos;  // classes of a mixture are soft
+  if (training.target == TargetKind::values || mixes) features.insert(BuildFeature::soft_labels);
+  if (training.qat) features.insert(BuildFeature::qat);
+  return features;
+}
+
+// What jobs ask for, and the file of one that does.
+using AskedFeatures = std::map<BuildFeature, std::string>;
+
+// The loss and the optimizer of a job, and its features; a job that trains nothing has none.
+Status add_plan(const std::string& path, CropNeeds& needs, AskedFeatures& asked) {
   COT_ASSIGN(const nlohmann::json json, read_job_document(path));
   const CheckedJob checked = check_job(json, {});
   if (!checked.problems.empty()) {
@@ -46,9 +64,11 @@ Status add_plan(const std::string& path, CropNeeds& needs, std::string& augmenti
     return Error(ErrorCode::invalid_argument, path + ": " + problem.pointer + " " + problem.detail);
   }
   const TrainingSettings& training = checked.settings.horizontal().training;
-  if (!training.augment.empty()) augmenting = path;
-  if (!augmenting.empty() && needs.without.contains(BuildFeature::augmentation)) {
-    return Error(ErrorCode::invalid_argument, path + ": trains with augmentation, which --without leaves out");
+  for (const BuildFeature feature : features_of(training)) {
+    asked[feature] = path;
+    if (!needs.without.contains(feature)) continue;
+    return Error(ErrorCode::invalid_argument,
+                 path + ": trains with " + std::string(to_string(feature)) + ", which --without leaves out");
   }
   needs.losses.insert(training.loss);
   for (const TrainingHead& head : training.heads) needs.losses.insert(head.loss);
@@ -69,18 +89,17 @@ Result<CropNeeds> read_list(const std::string& path) {
   return list;
 }
 
-// Whether a build from the list takes every model, the losses and optimizers that are asked for, and `augmenting`, the
-// file of a job that augments; empty: none does.
+// Whether a build from the list takes every model, the losses and optimizers that are asked for, and what jobs ask for.
 Status check_list(const std::string& path, const CropNeeds& list, const std::vector<CroppedModel>& models,
-                  const CropNeeds& all, const std::string& augmenting) {
+                  const CropNeeds& all, const AskedFeatures& asked) {
   for (const CroppedModel& model : models) {
     const std::vector<std::string> missing = missing_in_list(model.needs, list);
     if (!missing.empty()) return lacks(path, model.path, missing);
   }
   const std::vector<std::string> missing = missing_in_list({{}, {}, all.losses, all.optimizers, {}}, list);
   if (!missing.empty()) return lacks(path, "what is asked for", missing);
-  if (!augmenting.empty() && list.without.contains(BuildFeature::augmentation)) {
-    return lacks(path, augmenting, {std::string(to_string(BuildFeature::augmentation))});
+  for (const auto& [feature, plan] : asked) {
+    if (list.without.contains(feature)) return lacks(path, plan, {std::string(to_string(feature))});
   }
   return {};
 }
@@ -115,8 +134,7 @@ std::string comment_of(const std::vector<CroppedModel>& models) {
   return text;
 }
 
-Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, CropNeeds& all,
-                                              std::string& augmenting) {
+Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, CropNeeds& all, AskedFeatures& asked) {
   std::vector<CroppedModel> models;
   for (const std::string& path : options.models) {
     COT_ASSIGN(CroppedModel model, read_model(path));
@@ -127,7 +145,11 @@ Result<std::vector<CroppedModel>> read_models(const ModelCropOptions& options, C
   all.losses.insert(options.losses.begin(), options.losses.end());
   all.optimizers.insert(options.optimizers.begin(), options.optimizers.end());
   all.without = options.without;
-  for (const std::string& plan : options.plans) COT_TRY(add_plan(plan, all, augmenting));
+  for (const std::string& plan : options.plans) COT_TRY(add_plan(plan, all, asked));
+  if (!options.is_smallest) return models;
+  for (const BuildFeature feature : kBuildFeatures) {
+    if (!asked.contains(feature)) all.without.insert(feature);
+  }
   return models;
 }
 
@@ -143,13 +165,13 @@ Status check_paths(const ModelCropOptions& options) {
 ExitCode crop_models(const ModelCropOptions& options) {
   if (const Status distinct = check_paths(options); !distinct) return fail_on_input(kCommand, distinct.error());
   CropNeeds needs;
-  std::string augmenting;  // the file of a job that does; empty: none does
-  const Result<std::vector<CroppedModel>> models = read_models(options, needs, augmenting);
+  AskedFeatures asked;
+  const Result<std::vector<CroppedModel>> models = read_models(options, needs, asked);
   if (!models) return fail_on_input(kCommand, models.error());
   if (!options.check.empty()) {
     const Result<CropNeeds> list = read_list(options.check);
     if (!list) return fail_on_input(kCommand, list.error());
-    if (const Status takes = check_list(options.check, *list, *models, needs, augmenting); !takes) {
+    if (const Status takes = check_list(options.check, *list, *models, needs, asked); !takes) {
       print_error(kCommand, takes.error());
       return ExitCode::failure;
     }

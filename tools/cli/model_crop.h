@@ -17,6 +17,7 @@ struct ModelCropOptions {
   std::set<Loss> losses;
   std::set<OptimizerKind> optimizers;
   std::set<BuildFeature> without;
+  bool is_smallest = false;  // without all that no plan asks for
   std::string to;            // the list; empty: printed
   std::string check;         // a list to hold the models against instead; empty: none
   std::string build_folder;  // empty: nothing is built

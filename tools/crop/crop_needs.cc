@@ -106,8 +106,16 @@ std::string_view to_string(BuildFeature feature) {
     case BuildFeature::augmentation: return "augmentation";
     case BuildFeature::avx2: return "avx2";
     case BuildFeature::avx512: return "avx512";
+    case BuildFeature::bf16: return "bf16";
+    case BuildFeature::channels: return "channels";
+    case BuildFeature::early_stopping: return "early_stopping";
+    case BuildFeature::encryption: return "encryption";
+    case BuildFeature::heads: return "heads";
     case BuildFeature::joined_steps: return "joined_steps";
     case BuildFeature::memory_limit: return "memory_limit";
+    case BuildFeature::qat: return "qat";
+    case BuildFeature::soft_labels: return "soft_labels";
+    case BuildFeature::threads: return "threads";
     case BuildFeature::waves: return "waves";
   }
   return "unknown";

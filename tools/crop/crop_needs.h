@@ -29,10 +29,27 @@ std::string_view to_string(ConvolutionWay way);
 
 // What a build may be without beside ops; a list leaves them out, models do not say. Instruction sets, of which a
 // client takes the best that its CPU has, and those of device_sdk/runtime/left_out.h.
-enum class BuildFeature : uint8_t { augmentation, avx2, avx512, joined_steps, memory_limit, waves };
-inline constexpr BuildFeature kBuildFeatures[] = {BuildFeature::augmentation, BuildFeature::avx2,
-                                                  BuildFeature::avx512,       BuildFeature::joined_steps,
-                                                  BuildFeature::memory_limit, BuildFeature::waves};
+enum class BuildFeature : uint8_t {
+  augmentation,
+  avx2,
+  avx512,
+  bf16,
+  channels,
+  early_stopping,
+  encryption,
+  heads,
+  joined_steps,
+  memory_limit,
+  qat,
+  soft_labels,
+  threads,
+  waves
+};
+inline constexpr BuildFeature kBuildFeatures[] = {
+    BuildFeature::augmentation, BuildFeature::avx2,           BuildFeature::avx512,     BuildFeature::bf16,
+    BuildFeature::channels,     BuildFeature::early_stopping, BuildFeature::encryption, BuildFeature::heads,
+    BuildFeature::joined_steps, BuildFeature::memory_limit,   BuildFeature::qat,        BuildFeature::soft_labels,
+    BuildFeature::threads,      BuildFeature::waves};
 std::string_view to_string(BuildFeature feature);
 std::optional<BuildFeature> build_feature_from(std::string_view name);
 

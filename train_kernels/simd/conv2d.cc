@@ -139,7 +139,7 @@ void conv2d_forward_part(const Conv2dShape& s, Range rows, Range filters, const 
                                    y + first * s.filters, workspace);
   }
   Scratch scratch(workspace);
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); kHasWinograd && outputs != 0) {
     return winograd_forward<Products>(s, rows, outputs, x, prepared, bias, activation, y, scratch);
   }
   const size_t pixels = pixels_to_join(s), images = images_at_once(s);
@@ -289,7 +289,7 @@ void conv2d_backward_input_part(const Conv2dShape& s, Range rows, Range channels
   }
   Scratch scratch(workspace);
   const Conv2dShape turned = convolution_of_gradient(s);
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); outputs != 0) {
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); kHasWinograd && outputs != 0) {
     return winograd_forward<Products>(turned, rows, outputs, dy, prepared, nullptr, Activation::none, dx, scratch);
   }
   const Range of_group = columns_of_group(channels, s.channels / s.groups);

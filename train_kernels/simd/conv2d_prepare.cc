@@ -15,7 +15,7 @@ namespace coterie::kernels::simd::HWY_NAMESPACE {
 template <class Products>
 void conv2d_prepare_forward(const Conv2dShape& s, Range channels, const float* w, float* prepared) {
   if (s.is_pointwise()) return dense_prepare_forward<Products>(s.as_dense(), channels, w, prepared);
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); outputs != 0) {
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(s)); kHasWinograd && outputs != 0) {
     return winograd_prepare(s, channels, outputs, false, w, prepared);
   }
   const size_t depth = s.channels / s.groups, filters = s.filters / s.groups, taps = s.taps();
@@ -52,7 +52,8 @@ void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const fl
   const size_t deep = s.filters / s.groups, depth = s.channels / s.groups, taps = s.taps();
   const bool is_convolution = gradient_is_convolution(s);
   const Conv2dShape turned = is_convolution ? convolution_of_gradient(s) : s;
-  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned)); is_convolution && outputs != 0) {
+  if (const size_t outputs = winograd_outputs(conv2d_algorithm(turned));
+      kHasWinograd && is_convolution && outputs != 0) {
     return winograd_prepare(turned, filters, outputs, true, w, prepared);
   }
   for (size_t g = 0; g < s.groups; ++g) {

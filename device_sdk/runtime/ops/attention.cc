@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -34,7 +35,8 @@ Status check_mask(const Operand& mask, const Shape& scores) {
   for (size_t i = 0; i < mask.shape.size(); ++i) {
     const size_t axis = 4 - mask.shape.size() + i;
     if (mask.shape[i] != 1 && mask.shape[i] != scores[axis]) {
-      return does_not_fit("mask " + to_text(mask.shape) + " does not broadcast to the scores' " + to_text(scores));
+      return does_not_fit(
+          concat({"mask ", to_text(mask.shape), " does not broadcast to the scores' ", to_text(scores)}));
     }
   }
   const MaskSizes sizes = mask_sizes(mask.shape);
@@ -51,11 +53,11 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const auto& a = std::get<AttentionAttributes>(op.attributes);
   const Shape &q = inputs[kQ].shape, &k = inputs[kK].shape, &v = inputs[kV].shape;
   if (k != v || k[0] != q[0] || k[2] != q[2]) {
-    return does_not_fit("a query of " + to_text(q) + " does not fit keys of " + to_text(k) + " and values of " +
-                        to_text(v));
+    return does_not_fit(
+        concat({"a query of ", to_text(q), " does not fit keys of ", to_text(k), " and values of ", to_text(v)}));
   }
   if (a.heads == 0 || q[2] % a.heads != 0) {
-    return does_not_fit(std::to_string(a.heads) + " heads do not divide " + std::to_string(q[2]) + " features");
+    return does_not_fit(concat({a.heads, " heads do not divide ", q[2], " features"}));
   }
   if (!std::isfinite(a.scale)) return does_not_fit("scale is not finite");
   if (inputs.size() > kMask && inputs[kMask].is_present) {

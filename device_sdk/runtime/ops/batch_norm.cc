@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -24,8 +25,8 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape& x = inputs[0].shape;
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i].shape != Shape{x.back()}) {
-      return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must have " +
-                          std::to_string(x.back()) + " channels");
+      return does_not_fit(
+          concat({"input ", i, " is ", to_text(inputs[i].shape), ", must have ", x.back(), " channels"}));
     }
   }
   if (op.inputs[3] == op.inputs[4]) return does_not_fit("its mean and its variance are one tensor");

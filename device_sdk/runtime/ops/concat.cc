@@ -2,6 +2,7 @@
 // Both take any type.
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
@@ -11,7 +12,7 @@ namespace {
 
 Status check_axis(uint32_t axis, const Shape& x) {
   if (axis < x.size()) return {};
-  return does_not_fit("has no axis " + std::to_string(axis) + " in an input of " + to_text(x));
+  return does_not_fit(concat({"has no axis ", axis, " in an input of ", to_text(x)}));
 }
 
 Result<std::vector<TensorType>> infer_concat(const OpInfo& op, std::span<const Operand> inputs) {
@@ -24,8 +25,8 @@ Result<std::vector<TensorType>> infer_concat(const OpInfo& op, std::span<const O
     Shape part = input.shape;
     const int64_t size = axis < part.size() ? std::exchange(part[axis], y[axis]) : 0;
     if (!input.is_present || input.type != inputs[0].type || part != y) {
-      return does_not_fit("joins " + to_text(inputs[0].shape) + " and " + to_text(input.shape) + " along axis " +
-                          std::to_string(axis) + ", or another type");
+      return does_not_fit(concat({"joins ", to_text(inputs[0].shape), " and ", to_text(input.shape), " along axis ",
+                                  axis, ", or another type"}));
     }
     y[axis] += size;
   }
@@ -45,8 +46,7 @@ Result<std::vector<TensorType>> infer_split(const OpInfo& op, std::span<const Op
     outputs.back().shape[a.axis] = size;
   }
   if (rest != 0 || outputs.size() != a.sizes.size()) {
-    return does_not_fit("sizes do not add up to the " + std::to_string(inputs[0].shape[a.axis]) + " along axis " +
-                        std::to_string(a.axis));
+    return does_not_fit(concat({"sizes do not add up to the ", inputs[0].shape[a.axis], " along axis ", a.axis}));
   }
   return outputs;
 }

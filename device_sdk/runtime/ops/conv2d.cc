@@ -1,4 +1,5 @@
 // conv2d: x[b, h, w, c], w[kh, kw, c / groups, filters], optional bias[filters] -> y[b, oh, ow, filters].
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/ops/folded_norm.h"
@@ -17,12 +18,10 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape &x = inputs[0].shape, &w = inputs[1].shape;
   const int64_t groups = a.groups;
   if (groups < 1 || x[3] % groups != 0 || w[3] % groups != 0) {
-    return does_not_fit("groups " + std::to_string(groups) + " do not divide " + std::to_string(x[3]) +
-                        " channels and " + std::to_string(w[3]) + " filters");
+    return does_not_fit(concat({"groups ", groups, " do not divide ", x[3], " channels and ", w[3], " filters"}));
   }
   if (w[2] != x[3] / groups) {
-    return does_not_fit("weight " + to_text(w) + " does not fit " + std::to_string(x[3]) + " channels in " +
-                        std::to_string(groups) + " groups");
+    return does_not_fit(concat({"weight ", to_text(w), " does not fit ", x[3], " channels in ", groups, " groups"}));
   }
   COT_TRY(check_convolution_bias(inputs, w[3]));
   COT_ASSIGN(const int64_t height,

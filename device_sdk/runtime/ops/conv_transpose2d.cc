@@ -1,6 +1,7 @@
 // conv_transpose2d: x[b, h, w, c], w[kh, kw, filters / groups, c], optional bias[filters] -> y[b, oh, ow, filters]: the
 // gradient by its input of the convolution that makes x's size of y's. oh = (h - 1) stride - padding + the kernel's
 // extent + output_pad (ONNX ConvTranspose, PyTorch's ConvTranspose2d).
+#include "base/text/concat.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/convolution.h"
@@ -18,15 +19,15 @@ Result<int64_t> positions_before(std::string_view axis, int64_t size, int64_t ke
                                  int64_t pad_before, int64_t pad_after, int64_t dilation, int64_t output_pad) {
   const std::string name(axis);
   if (output_pad >= stride) {
-    return does_not_fit("output padding of the " + name + " is not smaller than the stride " + std::to_string(stride));
+    return does_not_fit(concat({"output padding of the ", name, " is not smaller than the stride ", stride}));
   }
   // Every factor is below 2^32, and a size below 2^29: nothing here overflows.
   const int64_t positions = (size - 1) * stride + (kernel - 1) * dilation + 1 + output_pad - pad_before - pad_after;
   if (positions < 1 || positions > static_cast<int64_t>(limits::kTensorElementsMax)) {
-    return does_not_fit("output's " + name + " would be " + std::to_string(positions));
+    return does_not_fit(concat({"output's ", name, " would be ", positions}));
   }
   COT_ASSIGN(const int64_t seen, output_positions(axis, positions, kernel, stride, pad_before, pad_after, dilation));
-  if (seen != size) return does_not_fit(name + " of the output does not lead back to the input's");
+  if (seen != size) return does_not_fit(concat({name, " of the output does not lead back to the input's"}));
   return positions;
 }
 
@@ -36,8 +37,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape &x = inputs[0].shape, &w = inputs[1].shape;
   const int64_t groups = a.groups;
   if (w[3] != x[3] || groups < 1 || x[3] % groups != 0) {
-    return does_not_fit("weight " + to_text(w) + " does not fit " + std::to_string(x[3]) + " channels in " +
-                        std::to_string(groups) + " groups");
+    return does_not_fit(concat({"weight ", to_text(w), " does not fit ", x[3], " channels in ", groups, " groups"}));
   }
   const int64_t filters = w[2] * groups;  // both below 2^29
   COT_TRY(check_convolution_bias(inputs, filters));

@@ -1,5 +1,6 @@
 #include "device_sdk/runtime/ops/convolution.h"
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/limits.h"
 
 namespace coterie::ops {
@@ -12,14 +13,14 @@ Status check_convolution_inputs(std::span<const Operand> inputs) {
 
 Status check_convolution_bias(std::span<const Operand> inputs, int64_t filters) {
   if (inputs.size() < 3 || !inputs[2].is_present || inputs[2].shape == Shape{filters}) return {};
-  return does_not_fit("bias " + to_text(inputs[2].shape) + " does not fit weight " + to_text(inputs[1].shape));
+  return does_not_fit(concat({"bias ", to_text(inputs[2].shape), " does not fit weight ", to_text(inputs[1].shape)}));
 }
 
 Status check_padded_size(const Shape& image, const Conv2dAttributes& a, const std::string& what) {
   const double padded = (static_cast<double>(image[1]) + a.pad_top + a.pad_bottom) *
                         (static_cast<double>(image[2]) + a.pad_left + a.pad_right) * static_cast<double>(image[3]);
   if (padded <= static_cast<double>(limits::kTensorElementsMax)) return {};
-  return Error(ErrorCode::too_large, "its padded " + what + " has more than 2^28 elements");
+  return Error(ErrorCode::too_large, concat({"its padded ", what, " has more than 2^28 elements"}));
 }
 
 void describe_convolution(const kernels::Conv2dShape& s, SettingsText& text) {

@@ -1,4 +1,5 @@
 // dense: x[.., in], w[in, out], optional bias[out] -> y[.., out].
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/folded_norm.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -17,9 +18,9 @@ Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> in
   COT_TRY(check_rank(inputs[0], "input", 2, 8));
   COT_TRY(check_rank(inputs[1], "weight", 2, 2));
   const Shape &x = inputs[0].shape, &w = inputs[1].shape;
-  if (w[0] != x.back()) return does_not_fit("weight " + to_text(w) + " does not fit an input of " + to_text(x));
+  if (w[0] != x.back()) return does_not_fit(concat({"weight ", to_text(w), " does not fit an input of ", to_text(x)}));
   if (inputs.size() == 3 && inputs[2].is_present && inputs[2].shape != Shape{w[1]}) {
-    return does_not_fit("bias " + to_text(inputs[2].shape) + " does not fit weight " + to_text(w));
+    return does_not_fit(concat({"bias ", to_text(inputs[2].shape), " does not fit weight ", to_text(w)}));
   }
   Shape y = x;
   y.back() = w[1];

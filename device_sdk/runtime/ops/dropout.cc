@@ -1,5 +1,6 @@
 // dropout: x -> y of any shape. While training, each value is 0 with probability `rate`, else divided by 1 - rate
 // (Srivastava et al. 2014, "inverted"); otherwise y is x.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "train_kernels/counter_random.h"
@@ -12,7 +13,7 @@ using kernels::philox4x32;
 Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand> inputs) {
   COT_TRY(check_inputs(inputs, {{}}));
   const float rate = std::get<DropoutAttributes>(op.attributes).rate;
-  if (!(rate >= 0 && rate < 1)) return does_not_fit("rate must be in [0, 1), is " + std::to_string(rate));
+  if (!(rate >= 0 && rate < 1)) return does_not_fit(concat({"rate must be in [0, 1), is ", std::to_string(rate)}));
   return one_output(inputs[0].shape);
 }
 

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "device_sdk/runtime/ops/in_build.h"
+
 namespace coterie::ops {
 namespace {
 
@@ -67,23 +69,26 @@ LayerWeights folded_weights(OpBuild& build, Settings s) {
   return folded;
 }
 
+// Without them there is nothing to fold.
+constexpr bool kHasNorms = is_in_build(OpKind::batch_norm);
+
 }  // namespace
 
 LayerWeights layer_weights(OpBuild& build) {
-  if (build.folded_norm() == nullptr) return {build.input(1), build.input(2)};
+  if (!kHasNorms || build.folded_norm() == nullptr) return {build.input(1), build.input(2)};
   const Shape& w = build.input_shape(1);
   const auto filters = static_cast<size_t>(w.back());
   return folded_weights(build, {elements(w, 0, w.size() - 1), filters, 1, 1, 0});
 }
 
 LayerWeights transposed_weights(OpBuild& build, size_t groups) {
-  if (build.folded_norm() == nullptr) return {build.input(1), build.input(2)};
+  if (!kHasNorms || build.folded_norm() == nullptr) return {build.input(1), build.input(2)};
   const Shape& w = build.input_shape(1);
   return folded_weights(build, {elements(w, 0, 2), static_cast<size_t>(w[2]), static_cast<size_t>(w[3]), groups, 0});
 }
 
 BufferId weight_in_backward(const OpBuild& build) {
-  return build.folded_norm() == nullptr ? build.input(1) : build.saved(0);
+  return !kHasNorms || build.folded_norm() == nullptr ? build.input(1) : build.saved(0);
 }
 
 }  // namespace coterie::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -15,7 +16,7 @@ Result<std::vector<TensorType>> infer_along(size_t axis, std::span<const Operand
   COT_TRY(check_inputs(inputs, {{.type = type}, {.type = DataType::int32}}));
   const Shape &x = inputs[0].shape, &indices = inputs[1].shape;
   if (axis >= x.size()) {
-    return does_not_fit("has no axis " + std::to_string(axis) + " in an input of " + to_text(x));
+    return does_not_fit(concat({"has no axis ", axis, " in an input of ", to_text(x)}));
   }
   Shape y(x.begin(), x.begin() + static_cast<ptrdiff_t>(axis));
   y.insert(y.end(), indices.begin(), indices.end());

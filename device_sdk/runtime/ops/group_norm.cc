@@ -1,5 +1,6 @@
 // group_norm: x[b, .., c], scale[c], bias[c] -> y[b, .., c], normalised over an example's positions and a group's
 // channels.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -14,14 +15,13 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const auto& a = std::get<NormAttributes>(op.attributes);
   const Shape& x = inputs[0].shape;
   if (a.groups < 1 || x.back() % a.groups != 0) {
-    return does_not_fit("groups " + std::to_string(a.groups) + " do not divide " + std::to_string(x.back()) +
-                        " channels");
+    return does_not_fit(concat({"groups ", a.groups, " do not divide ", x.back(), " channels"}));
   }
   if (!(a.epsilon >= 0)) return does_not_fit("epsilon must be at least 0");
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i].shape != Shape{x.back()}) {
-      return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must have " +
-                          std::to_string(x.back()) + " channels");
+      return does_not_fit(
+          concat({"input ", i, " is ", to_text(inputs[i].shape), ", must have ", x.back(), " channels"}));
     }
   }
   return one_output(x);

@@ -1,5 +1,6 @@
 // layer_norm: x, scale, bias -> y, over the last `axes` dimensions; rms_norm: x, scale -> y. Scale and bias have the
 // shape of those dimensions, and may be absent.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -13,14 +14,13 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const auto& a = std::get<NormAttributes>(op.attributes);
   const Shape& x = inputs[0].shape;
   if (a.axes < 1 || a.axes > x.size()) {
-    return does_not_fit("normalises " + std::to_string(a.axes) + " of " + std::to_string(x.size()) + " dimensions");
+    return does_not_fit(concat({"normalises ", a.axes, " of ", x.size(), " dimensions"}));
   }
   if (!(a.epsilon >= 0)) return does_not_fit("epsilon must be at least 0");
   const Shape normalised(x.end() - a.axes, x.end());
   for (size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i].is_present && inputs[i].shape != normalised) {
-      return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must be " +
-                          to_text(normalised));
+      return does_not_fit(concat({"input ", i, " is ", to_text(inputs[i].shape), ", must be ", to_text(normalised)}));
     }
   }
   return one_output(x);

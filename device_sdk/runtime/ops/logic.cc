@@ -1,5 +1,6 @@
 // where: condition (int32), a, b -> y; equal, less, greater: a, b -> int32 y, 1 or 0; all broadcast as in NumPy.
 // cast: x -> y of the other type, toward zero, or of its own.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
@@ -96,7 +97,7 @@ Result<std::vector<TensorType>> infer_cast(const OpInfo& op, std::span<const Ope
   COT_TRY(check_one_input(inputs));
   const auto type = static_cast<DataType>(std::get<CastAttributes>(op.attributes).type);
   if (type != DataType::float32 && type != DataType::int32) {
-    return does_not_fit("casts to type " + std::to_string(static_cast<int>(type)) + ", which is none");
+    return does_not_fit(concat({"casts to type ", static_cast<int>(type), ", which is none"}));
   }
   return one_output(inputs[0].shape, type);
 }

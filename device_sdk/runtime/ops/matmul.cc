@@ -2,6 +2,7 @@
 // broadcast.
 #include <utility>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
@@ -31,7 +32,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   const Shape &a = inputs[0].shape, &b = inputs[1].shape;
   const auto [m, k_of_a, k_of_b, n] = dimensions_of(a, b, std::get<MatmulAttributes>(op.attributes));
   if (k_of_a != k_of_b) {
-    return does_not_fit("multiplies matrices of " + to_text({m, k_of_a}) + " and " + to_text({k_of_b, n}));
+    return does_not_fit(concat({"multiplies matrices of ", to_text({m, k_of_a}), " and ", to_text({k_of_b, n})}));
   }
   COT_ASSIGN(Shape y, broadcast_shape({leading(a), leading(b)}));
   y.insert(y.end(), {m, n});

@@ -1,5 +1,7 @@
 #include "device_sdk/runtime/ops/pooling.h"
 
+#include "base/text/concat.h"
+
 namespace coterie::ops {
 namespace {
 
@@ -8,7 +10,7 @@ Result<int64_t> window_positions(std::string_view axis, int64_t size, int64_t ke
                                  int64_t pad_before, int64_t pad_after, int64_t ceil) {
   COT_ASSIGN(const int64_t count, output_positions(axis, size + ceil, kernel, stride, pad_before, pad_after));
   if ((count - 1) * stride < pad_before + size) return count;
-  return does_not_fit("last window of the " + std::string(axis) + " begins behind the input's " + std::to_string(size));
+  return does_not_fit(concat({"last window of the ", axis, " begins behind the input's ", size}));
 }
 
 }  // namespace

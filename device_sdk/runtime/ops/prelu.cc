@@ -1,4 +1,5 @@
 // prelu: x[.., c], slope[c] or slope[1] -> y[.., c].
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -12,7 +13,7 @@ Result<std::vector<TensorType>> infer(const OpInfo&, std::span<const Operand> in
   COT_TRY(check_rank(inputs[0], "input", 1, 8));
   const Shape &x = inputs[0].shape, &slope = inputs[1].shape;
   if (slope != Shape{1} && slope != Shape{x.back()}) {
-    return does_not_fit("slope " + to_text(slope) + " does not fit an input of " + to_text(x));
+    return does_not_fit(concat({"slope ", to_text(slope), " does not fit an input of ", to_text(x)}));
   }
   return one_output(x);
 }

@@ -1,6 +1,7 @@
 // reduce_sum, reduce_mean, reduce_max, reduce_min, reduce_l2: x -> y over some axes, which stay as 1 or are left out.
 #include <array>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/function_table.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -28,7 +29,7 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
   for (size_t i = a.axes.size(); i-- > 0;) {
     const int64_t axis = a.axes[i];
     if (axis < 0 || axis >= end) {
-      return does_not_fit("axis " + std::to_string(axis) + " is not one of " + to_text(x) + ", or out of order");
+      return does_not_fit(concat({"axis ", axis, " is not one of ", to_text(x), ", or out of order"}));
     }
     if (a.keep_dimensions) y[static_cast<size_t>(axis)] = 1;
     else y.erase(y.begin() + axis);

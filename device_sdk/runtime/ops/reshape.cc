@@ -1,4 +1,5 @@
 // flatten: x[b, ...] -> y[b, product]; reshape: x[...] -> y[shape] with as many elements. Neither moves a byte.
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -17,8 +18,8 @@ Result<std::vector<TensorType>> infer_reshape(const OpInfo& op, std::span<const 
   const Shape& shape = std::get<ShapeAttributes>(op.attributes).shape;
   COT_ASSIGN(const uint64_t count, element_count(shape));
   if (count != elements(inputs[0].shape)) {
-    return does_not_fit("turns " + to_text(inputs[0].shape) + " into " + to_text(shape) +
-                        ", which has another number of elements");
+    return does_not_fit(concat(
+        {"turns ", to_text(inputs[0].shape), " into ", to_text(shape), ", which has another number of elements"}));
   }
   return one_output(shape, inputs[0].type);
 }

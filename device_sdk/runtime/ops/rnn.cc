@@ -9,6 +9,7 @@
 // weights' step reads those: the one buffer here that two steps write.
 #include <cstring>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 
@@ -48,9 +49,8 @@ Result<std::vector<TensorType>> infer(const OpInfo& op, std::span<const Operand>
                             bias};
   for (size_t i = kWeight; i < inputs.size(); ++i) {
     if (!inputs[i].is_present || inputs[i].shape == expected[i]) continue;
-    return does_not_fit("input " + std::to_string(i) + " is " + to_text(inputs[i].shape) + ", must be " +
-                        to_text(expected[i]) + " for an input of " + to_text(x) + " and " + std::to_string(hidden) +
-                        " hidden");
+    return does_not_fit(concat({"input ", i, " is ", to_text(inputs[i].shape), ", must be ", to_text(expected[i]),
+                                " for an input of ", to_text(x), " and ", hidden, " hidden"}));
   }
   std::vector<TensorType> outputs(is_lstm ? 3 : 2, {DataType::float32, state});
   outputs[kY].shape = {x[0], x[1], hidden};

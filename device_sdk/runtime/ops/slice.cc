@@ -2,6 +2,7 @@
 // without one where the padding is negative. slice is of any type.
 #include <algorithm>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
@@ -14,16 +15,16 @@ Status check_axis(const SliceAttributes& a, size_t i, const Shape& x) {
   const int64_t axis = a.axes[i], start = a.starts[i], count = a.counts[i], step = a.steps[i];
   const int64_t before = i == 0 ? -1 : a.axes[i - 1];
   if (axis <= before || axis >= static_cast<int64_t>(x.size())) {
-    return does_not_fit("axis " + std::to_string(axis) + " is not one of " + to_text(x) + ", or out of order");
+    return does_not_fit(concat({"axis ", axis, " is not one of ", to_text(x), ", or out of order"}));
   }
   const int64_t size = x[static_cast<size_t>(axis)];
   const std::string where = " along axis " + std::to_string(axis) + " of " + std::to_string(size);
-  if (step == 0) return does_not_fit("step is 0" + where);
-  if (count < 1 || count > size) return does_not_fit("takes " + std::to_string(count) + " positions" + where);
-  if (start < 0 || start >= size) return does_not_fit("takes positions outside" + where);
+  if (step == 0) return does_not_fit(concat({"step is 0", where}));
+  if (count < 1 || count > size) return does_not_fit(concat({"takes ", count, " positions", where}));
+  if (start < 0 || start >= size) return does_not_fit(concat({"takes positions outside", where}));
   // A step of the axis's size leaves it as well as a longer one, which might overflow.
   const int64_t last = start + (count - 1) * std::clamp(step, -size, size);
-  if (last < 0 || last >= size) return does_not_fit("takes positions outside" + where);
+  if (last < 0 || last >= size) return does_not_fit(concat({"takes positions outside", where}));
   return {};
 }
 
@@ -75,7 +76,7 @@ Result<std::vector<TensorType>> infer_pad(const OpInfo& op, std::span<const Oper
   const auto& a = std::get<PadAttributes>(op.attributes);
   const Shape& x = inputs[0].shape;
   if (a.before.size() != x.size() || a.after.size() != x.size()) {
-    return does_not_fit("has not one padding before and after each of " + std::to_string(x.size()) + " dimensions");
+    return does_not_fit(concat({"has not one padding before and after each of ", x.size(), " dimensions"}));
   }
   constexpr auto kMax = static_cast<int64_t>(limits::kTensorElementsMax);
   Shape y = x;
@@ -83,8 +84,8 @@ Result<std::vector<TensorType>> infer_pad(const OpInfo& op, std::span<const Oper
     const bool is_small = a.before[d] >= -kMax && a.before[d] <= kMax && a.after[d] >= -kMax && a.after[d] <= kMax;
     // What is left of x must not be empty.
     if (!is_small || x[d] + std::min<int64_t>(a.before[d], 0) + std::min<int64_t>(a.after[d], 0) < 1) {
-      return does_not_fit("padding " + std::to_string(a.before[d]) + " and " + std::to_string(a.after[d]) +
-                          " does not fit dimension " + std::to_string(d) + " of " + to_text(x));
+      return does_not_fit(
+          concat({"padding ", a.before[d], " and ", a.after[d], " does not fit dimension ", d, " of ", to_text(x)}));
     }
     y[d] += a.before[d] + a.after[d];
   }

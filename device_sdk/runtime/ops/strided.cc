@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/text/concat.h"
+
 namespace coterie::ops {
 
 Result<Shape> broadcast_shape(std::initializer_list<Shape> operands) {
@@ -15,7 +17,8 @@ Result<Shape> broadcast_shape(std::initializer_list<Shape> operands) {
       int64_t& size = result[result.size() - i];
       const int64_t other = shape[shape.size() - i];
       if (other == 1 || other == size) continue;
-      if (size != 1) return does_not_fit("operand " + to_text(shape) + " does not broadcast with " + to_text(result));
+      if (size != 1)
+        return does_not_fit(concat({"operand ", to_text(shape), " does not broadcast with ", to_text(result)}));
       size = other;
     }
   }

@@ -1,6 +1,7 @@
 // transpose: dimension i of y is dimension order[i] of x; expand: x broadcasts to a shape. Both take any type.
 #include <array>
 
+#include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
 #include "device_sdk/runtime/ops/registry.h"
 #include "device_sdk/runtime/ops/strided.h"
@@ -22,7 +23,7 @@ Result<std::vector<TensorType>> infer_transpose(const OpInfo& op, std::span<cons
     y.push_back(x[static_cast<size_t>(d)]);
   }
   if (y.size() != x.size() || order.size() != x.size()) {
-    return does_not_fit("order is no permutation of the " + std::to_string(x.size()) + " dimensions");
+    return does_not_fit(concat({"order is no permutation of the ", x.size(), " dimensions"}));
   }
   return one_output(std::move(y), inputs[0].type);
 }

@@ -90,6 +90,23 @@ TEST(ModelCrop, SaysWhatAListRefuses) {
   EXPECT_THAT(augmenting.err, HasSubstr("refuses " + plan + ": it lacks augmentation"));
 }
 
+TEST(ModelCrop, TheSmallestBuildHasWhatJobsAskFor) {
+  const TemporaryDirectory folder;
+  const std::string mlp = put_zoo_model(folder, ModelKind::mlp), list = folder / "ops.txt", plan = folder / "job.json";
+  ASSERT_OK(os::write_file_atomically(
+      plan, as_bytes(R"({"name": "n", "population": "p", "training": {"storage": "bf16"}})")));
+  ASSERT_EQ(run_command({"model", "crop", mlp, "--smallest", "-o", list}).code, ExitCode::ok);
+  EXPECT_THAT(text_of(list), HasSubstr("-augmentation -avx2 -avx512 -bf16 -channels"));
+  const CommandOutcome lacks = run_command({"model", "crop", mlp, "--plan", plan, "--check", list});
+  EXPECT_EQ(lacks.code, ExitCode::failure);
+  EXPECT_THAT(lacks.err, HasSubstr("refuses " + plan + ": it lacks bf16"));
+  const CommandOutcome without = run_command({"model", "crop", mlp, "--plan", plan, "--without", "bf16"});
+  EXPECT_THAT(without.err, HasSubstr("trains with bf16, which --without leaves out"));
+  ASSERT_EQ(run_command({"model", "crop", mlp, "--plan", plan, "--smallest", "-o", list}).code, ExitCode::ok);
+  EXPECT_EQ(text_of(list).find("-bf16"), std::string::npos);
+  EXPECT_EQ(run_command({"model", "crop", mlp, "--plan", plan, "--check", list}).code, ExitCode::ok);
+}
+
 TEST(ModelCrop, NamesWhatItCannotRead) {
   const TemporaryDirectory folder;
   const std::string mlp = put_zoo_model(folder, ModelKind::mlp), text = folder / "text.cotf";
