@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "base/sort_key.h"
+#include "base/order/sort_key.h"
 
 namespace coterie {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/sort_key.h"
+#include "base/order/sort_key.h"
 #include "base/text/concat.h"
 #include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/limits.h"

@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "base/sort_key.h"
+#include "base/order/sort_key.h"
 #include "base/text/concat.h"
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/memory_plan.h"

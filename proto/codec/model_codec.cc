@@ -1,13 +1,12 @@
 // Model frames: the forward graph and where its parameters lie.
 #include <algorithm>
 #include <limits>
-#include <map>
-#include <type_traits>
 
 #include "base/assert.h"
 #include "base/checked.h"
-#include "base/sort_key.h"
+#include "base/order/sort_key.h"
 #include "base/text/concat.h"
+#include "proto/codec/attribute_fields.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/flat.h"
 #include "proto/codec/stored_integers.h"
@@ -20,140 +19,6 @@ namespace {
 
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
-
-// --- attributes: each field that differs from its default, by name
-
-// A field of some op's attributes. One form for all structs, so that what reads and writes fields is there once.
-struct Field {
-  enum class Type : uint8_t { real, list, flag, byte, word };
-
-  const char* name;
-  Type type;
-  void* at;
-
-  template <typename T>
-  T& as() const {
-    return *static_cast<T*>(at);
-  }
-};
-
-Field::Type type_of(float) { return Field::Type::real; }
-Field::Type type_of(const std::vector<int64_t>&) { return Field::Type::list; }
-Field::Type type_of(bool) { return Field::Type::flag; }
-Field::Type type_of(uint32_t) { return Field::Type::word; }
-template <typename T>
-Field::Type type_of(T) {  // uint8_t, and enums that are one
-  static_assert(sizeof(T) == sizeof(uint8_t));
-  return Field::Type::byte;
-}
-
-class Fields {
- public:
-  explicit Fields(OpAttributes& attributes) {
-    std::visit(
-        [this]<typename Attributes>(Attributes& own) {
-          if constexpr (!std::is_same_v<Attributes, std::monostate>) {
-            Attributes::fields(own, [this](const char* name, auto& field) { add(name, type_of(field), &field); });
-          }
-        },
-        attributes);
-  }
-
-  auto begin() const { return fields_.begin(); }
-  auto end() const { return fields_.end(); }
-  const Field& operator[](size_t i) const { return fields_[i]; }
-
- private:
-  void add(const char* name, Field::Type type, void* at) { fields_.push_back({name, type, at}); }
-
-  std::vector<Field> fields_;
-};
-
-// Of a field that is a number but no `real`.
-int64_t integer_in(const Field& field) {
-  switch (field.type) {
-    case Field::Type::flag: return field.as<bool>();
-    case Field::Type::byte: return field.as<uint8_t>();
-    default: return field.as<uint32_t>();
-  }
-}
-
-bool are_equal(const Field& a, const Field& b) {
-  if (a.type == Field::Type::real) return a.as<float>() == b.as<float>();
-  if (a.type == Field::Type::list) return a.as<std::vector<int64_t>>() == b.as<std::vector<int64_t>>();
-  return integer_in(a) == integer_in(b);
-}
-
-Offset<model::Attribute> build_field(FlatBufferBuilder& builder, const Field& field) {
-  const auto name = builder.CreateString(field.name);
-  if (field.type == Field::Type::real) {
-    return model::CreateAttribute(builder, name, 0, static_cast<double>(field.as<float>()));
-  }
-  if (field.type == Field::Type::list) {
-    return model::CreateAttribute(builder, name, 0, 0, builder.CreateVector(field.as<std::vector<int64_t>>()));
-  }
-  return model::CreateAttribute(builder, name, integer_in(field));
-}
-
-Offset<flatbuffers::Vector<Offset<model::Attribute>>> build_attributes(FlatBufferBuilder& builder, const OpInfo& op) {
-  OpAttributes attributes = op.attributes, defaults = default_attributes(op.kind);
-  const Fields fields(attributes), usual(defaults);
-  std::vector<Offset<model::Attribute>> list;
-  size_t i = 0;
-  for (const Field& field : fields) {
-    if (!are_equal(field, usual[i++])) list.push_back(build_field(builder, field));
-  }
-  return list.empty() ? 0 : builder.CreateVector(list);
-}
-
-Status read_list(const model::Attribute& table, std::vector<int64_t>& numbers) {
-  numbers.clear();
-  if (table.list() == nullptr) return {};
-  if (table.list()->size() > limits::kOpOperandsMax) return Error(ErrorCode::malformed, "has too many numbers");
-  for (uint32_t i = 0; i < table.list()->size(); ++i) {
-    const int64_t number = flat::element(*table.list(), i);
-    if (number < -limits::kModelDimensionMax || number > limits::kModelDimensionMax) {
-      return Error(ErrorCode::malformed, "has a number outside [-2^31, 2^31]");
-    }
-    numbers.push_back(number);
-  }
-  return {};
-}
-
-Status read_field(const model::Attribute& table, const Field& field) {
-  if (field.type == Field::Type::list) return read_list(table, field.as<std::vector<int64_t>>());
-  if (field.type == Field::Type::real) {
-    field.as<float>() = static_cast<float>(table.real());
-    return {};
-  }
-  const int64_t number = table.integer();
-  const int64_t most = field.type == Field::Type::flag ? 1 : field.type == Field::Type::byte ? 0xff : 0xffffffff;
-  if (number < 0 || number > most) return Error(ErrorCode::malformed, "is out of range");
-  if (field.type == Field::Type::flag) field.as<bool>() = number == 1;
-  else if (field.type == Field::Type::byte) field.as<uint8_t>() = static_cast<uint8_t>(number);
-  else field.as<uint32_t>() = static_cast<uint32_t>(number);
-  return {};
-}
-
-Status parse_attribute(const model::Attribute& table, const Fields& fields) {
-  for (const Field& field : fields) {
-    if (table.name()->string_view() == field.name) return read_field(table, field);
-  }
-  return Error(ErrorCode::malformed, "is unknown to it");
-}
-
-[[gnu::noinline]] Status parse_attributes(const model::Op& table, OpInfo& op) {
-  op.attributes = default_attributes(op.kind);
-  if (table.attributes() == nullptr) return {};
-  const Fields fields(op.attributes);
-  for (const model::Attribute* attribute : *table.attributes()) {
-    const Status parsed = parse_attribute(*attribute, fields);
-    if (parsed) continue;
-    COT_ASSIGN(const std::string name, flat::text(attribute->name(), "attribute name", limits::kTextBytesMax));
-    return flat::out_of_range(concat({"op ", op.name}), concat({"attribute ", name, " ", parsed.error().message()}));
-  }
-  return {};
-}
 
 // --- tensors and ops
 
@@ -304,7 +169,7 @@ Status read_forms(const model::Tensor& table, const TensorInfo& tensor, uint32_t
   }
   op.inputs.assign(table.inputs()->begin(), table.inputs()->end());
   op.outputs.assign(table.outputs()->begin(), table.outputs()->end());
-  COT_TRY(parse_attributes(table, op));
+  COT_TRY(flat::parse_attributes(table, op));
   return op;
 }
 
@@ -443,7 +308,7 @@ Bytes build_head(const ModelGraph& message, const StoredForms& forms, uint64_t p
     const auto name = builder.CreateString(op.name);
     const auto inputs = builder.CreateVector(op.inputs);
     const auto outputs = builder.CreateVector(op.outputs);
-    const auto attributes = build_attributes(builder, op);
+    const auto attributes = flat::build_attributes(builder, op);
     ops.push_back(model::CreateOp(builder, static_cast<uint8_t>(op.kind), name, inputs, outputs, attributes));
   }
   std::vector<Offset<model::Property>> properties;

@@ -1,4 +1,4 @@
-#include "base/sort_key.h"
+#include "base/order/sort_key.h"
 
 #include <algorithm>
 

@@ -1,4 +1,5 @@
-// Sorting by numbers: whatever is sorted, its keys are, by one function. Each type that std::sort gets is 1.5 KiB of code.
+// Sorting by numbers: whatever is sorted, its keys are, by one function. Each type that std::sort gets is 1.5 KiB of
+// code.
 #pragma once
 
 #include <compare>
