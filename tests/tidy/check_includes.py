@@ -30,10 +30,10 @@ BUDGETS_KIB = {
     "scheduler/": 137,
     "device_sdk/": 62,
     "device_sdk/client/": 109,
-    "device_sdk/watch/watch_judge.": 230,  # what a training has come to, which trainer.h says
-    "device_sdk/runtime/": 265,
+    "device_sdk/watch/watch_judge.": 232,  # what a training has come to, which trainer.h says
+    "device_sdk/runtime/": 267,
     "device_sdk/c_api/": 240,
-    "device_sdk/agent/": 343,
+    "device_sdk/agent/": 345,
     "fl_server/": 211,
     "fl_server/core/": 131,
     "fl_server/core/live_attempts.": 199,
@@ -45,17 +45,17 @@ BUDGETS_KIB = {
     "fl_server/device_api/": 316,
     "fl_server/admin_api/": 290,
     "tools/": 61,
-    "tools/cli/": 262,
-    "tools/debug/": 235,
-    "tools/demo/": 249,
+    "tools/cli/": 264,
+    "tools/debug/": 237,
+    "tools/demo/": 251,
     "tools/job_plan/": 124,
     "tools/simulate/": 148,
     "tools/sweep/": 122,
     "tools/vertical/": 110,
     "tools/model/": 214,
     "tools/model_report/": 261,
-    "tests/": 376,
-    "tests/unit/device_sdk/agent/kept_state_fixture.": 378,  # the agent, its server and the runtime, once more
+    "tests/": 378,
+    "tests/unit/device_sdk/agent/kept_state_fixture.": 380,  # the agent, its server and the runtime, once more
 }
 # Libraries that cost every includer seconds: they belong into sources, and into these headers.
 HEAVY = r"nlohmann/json\.hpp|boost/|CLI/|flatbuffers/|google/protobuf/|onnx\.pb\.h|regex$"

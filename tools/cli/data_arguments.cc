@@ -13,7 +13,7 @@ constexpr const char* kSources =
     "Sources:\n"
     "  csv:FILE?target=COLUMN   a table with a header row; more options behind &:\n"
     "      as=class|number      what the target is, where the guess is wrong\n"
-    "      target=A,B           several, for a model of several outputs; as=class,number\n"
+    "      target=A,B           several, for several outputs; as=class,number\n"
     "      drop=A,B             columns to leave out (names, row numbers)\n"
     "      category=A,B         columns of numbers that are names (postcodes)\n"
     "      missing=refuse       an error for a missing number, not the mean\n"

@@ -27,8 +27,8 @@ struct BatchParts {
 
 // Why our kernels compute all of a training. Empty: they need not.
 std::string own_reason(const TrainOptions& options) {
-  if (options.qat) return "the training counts on int8, for which our kernels round";
-  if (options.storage == Storage::bfloat16) return "the training holds values as bfloat16, which our kernels round to";
+  if (options.qat) return "the training counts on int8, for which we round ourselves";
+  if (options.storage == Storage::bfloat16) return "the training holds values as bfloat16, to which we round ourselves";
   return {};
 }
 
