@@ -109,7 +109,8 @@ Result<Bytes> two_heads() {
 
 nlohmann::json heads_of(const Model& model) {
   nlohmann::json heads = nlohmann::json::array();
-  for (const uint32_t output : *graph_outputs(model.graph())) {
+  const std::vector<uint32_t> outputs = *graph_outputs(model.graph());
+  for (const uint32_t output : outputs) {
     heads.push_back({{"output", model.graph().tensors[output].name}, {"loss", "softmax_cross_entropy"}});
   }
   return heads;
