@@ -5,7 +5,6 @@
 #include "base/text/name_pattern.h"
 #include "proto/codec/stored_integers.h"
 #include "tools/model/equalise.h"
-#include "tools/model/finite_weights.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/rounded_model.h"
 #include "tools/model/width_search.h"
@@ -201,7 +200,6 @@ class Quantising {
 
 Result<QuantiseReport> quantise(const Model& model, ExampleSource& calibration, ExampleSource& judges,
                                 const QuantiseSettings& settings) {
-  COT_TRY(check_finite_weights(model));
   COT_ASSIGN(const std::vector<Int8WeightAxis> weights, weights_of(model, settings.keep));
   COT_ASSIGN(Evaluator evaluator,
              Evaluator::create(model, settings.loss, kBatch, limits::kArenaBytesMax, settings.threads));

@@ -6,7 +6,6 @@
 
 #include "device_sdk/runtime/model_part.h"
 #include "tools/model/equalise.h"
-#include "tools/model/finite_weights.h"
 #include "tools/model/first_examples.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/fold_transposes.h"
@@ -250,7 +249,6 @@ Result<std::vector<Int8LayerReport>> rows_of(const Int8Choice& choice, const std
 
 // What an int8 network is made of: the model's own output alone, whose layers may be folded into each other.
 Result<Model> folded_of(const Model& model) {
-  COT_TRY(check_finite_weights(model));
   COT_ASSIGN(const Model own, with_own_output(model));
   COT_ASSIGN(const Model ordered, without_transposes(own));
   return without_norms(ordered);

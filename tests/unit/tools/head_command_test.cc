@@ -30,7 +30,8 @@ class HeadCommand : public ::testing::Test {
     ASSERT_OK(os::write_file_atomically(path("net.cotf"), *file));
     const Result<Model> model = Model::load(*file);
     ASSERT_OK(model);
-    for (const uint32_t output : *graph_outputs(model->graph())) {
+    const std::vector<uint32_t> outputs = *graph_outputs(model->graph());
+    for (const uint32_t output : outputs) {
       outputs_.push_back(model->graph().tensors[output].name);
     }
   }
