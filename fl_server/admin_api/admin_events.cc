@@ -56,7 +56,9 @@ HttpResponse open_stream(AdminContext& context, const AdminCaller& caller, Event
   const auto stands = context.authenticator.watch(caller.id);
   // It may have been removed since the request was authenticated.
   const bool is_named = caller.id != kDataDirectoryTokenId && !is_of_provider(caller);
-  if (const auto token = is_named ? context.admin.get_admin_token(caller.id) : Result<AdminTokenRecord>({}); !token) {
+  if (const auto token =
+          is_named ? context.admin.get_admin_token(caller.id) : Result<AdminTokenRecord>(AdminTokenRecord());
+      !token) {
     const bool is_removed = token.error().code() == ErrorCode::not_found;
     return problem_response(is_removed ? Error(ErrorCode::unauthenticated, "this token was removed") : token.error());
   }
