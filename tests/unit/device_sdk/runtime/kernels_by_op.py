@@ -22,7 +22,7 @@ def function(parameter, cases):
 
 def main():
     family_of = ops_from.family_of_kernels(ROOT)
-    always = ops_from.kernels_for(ROOT, [], set(), family_of)
+    always = ops_from.kernels_for(ROOT, [], set(), set(), family_of)
     by_op = ops_from.kernels_of_ops(ROOT, family_of)
     kinds = ops_from.enumerators(ROOT / "proto/messages/model.h", "OpKind").values()
     out = ["#pragma once", '#include "proto/messages/plan.h"', '#include "train_kernels/kernel_table.h"',
@@ -32,7 +32,7 @@ def main():
     for enum in ("Loss", "OptimizerKind"):
         names = ops_from.enumerators(ROOT / "proto/messages/plan.h", enum).values()
         out.append(function(f", {enum} kind) {{\n  switch (kind", [
-            (f"case {enum}::{name}:", ops_from.kernels_for(ROOT, [], {name}, family_of)) for name in names]))
+            (f"case {enum}::{name}:", ops_from.kernels_for(ROOT, [], {name}, set(), family_of)) for name in names]))
     output = pathlib.Path(sys.argv[2])
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text("\n".join(out + ["}  // namespace coterie::kernels", ""]))
