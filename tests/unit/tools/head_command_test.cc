@@ -57,7 +57,7 @@ TEST_F(HeadCommand, LearnsSeveralColumnsInTheirOwnUnits) {
   const CommandOutcome made = run_command({"data", "make", people(), "-o", path("made"), "--devices", "2", "--json"});
   ASSERT_EQ(made.code, ExitCode::ok) << made.err;
   const CommandOutcome judged =
-      run({"model", "evaluate", path("out.cotf"), "--data", path("made/held-out.cotf"), "--json"});
+      run({"model", "evaluate", path("out.cotf"), "--data", path("made/held-out.cotf"), "-o", "json"});
   ASSERT_EQ(judged.code, ExitCode::ok) << judged.err;
   const nlohmann::json heads = nlohmann::json::parse(judged.out)["heads"];
   ASSERT_EQ(heads.size(), 2u);
