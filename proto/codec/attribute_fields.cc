@@ -72,6 +72,12 @@ bool are_equal(const Field& a, const Field& b) {
   return integer_in(a) == integer_in(b);
 }
 
+// A struct of the same type as it is made. The op's kind may say another type: a graph is written as it is, and checked
+// by whoever reads it.
+OpAttributes defaults_of(const OpAttributes& attributes) {
+  return std::visit([]<typename Attributes>(const Attributes&) -> OpAttributes { return Attributes(); }, attributes);
+}
+
 Offset<model::Attribute> build_field(FlatBufferBuilder& builder, const Field& field) {
   const auto name = builder.CreateString(field.name);
   if (field.type == Field::Type::real) {
@@ -122,7 +128,7 @@ Status parse_attribute(const model::Attribute& table, const Fields& fields) {
 }  // namespace
 
 Offset<flatbuffers::Vector<Offset<model::Attribute>>> build_attributes(FlatBufferBuilder& builder, const OpInfo& op) {
-  OpAttributes attributes = op.attributes, defaults = default_attributes(op.kind);
+  OpAttributes attributes = op.attributes, defaults = defaults_of(op.attributes);
   const Fields fields(attributes), usual(defaults);
   std::vector<Offset<model::Attribute>> list;
   size_t i = 0;
