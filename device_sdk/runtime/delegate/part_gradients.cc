@@ -11,7 +11,7 @@
 #include "device_sdk/runtime/prepared.h"
 
 namespace coterie {
-namespace {
+namespace part_gradients {  // what State has may be of no unnamed namespace
 
 // A tensor's place in the whole model's payload, and in the part's.
 struct Moved {
@@ -34,6 +34,14 @@ struct OutputProgram {
   std::vector<Wanted> wanted;  // in the order of the part's gradients
   Prepared prepared = {};
 };
+
+}  // namespace part_gradients
+
+namespace {
+
+using part_gradients::Moved;
+using part_gradients::OutputProgram;
+using part_gradients::Wanted;
 
 bool has(const std::vector<uint32_t>& sorted, uint32_t value) { return std::ranges::binary_search(sorted, value); }
 
@@ -100,7 +108,7 @@ Status run_program(OutputProgram& p, std::span<const float> values, std::span<co
 }  // namespace
 
 struct PartGradients::State {
-  std::vector<OutputProgram> programs;  // one an output gradient
+  std::vector<part_gradients::OutputProgram> programs;  // one an output gradient
 };
 
 Result<PartGradients> PartGradients::create(const Model& model, const PlannedPart& part, uint32_t batch_size) {
