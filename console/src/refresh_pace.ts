@@ -1,7 +1,8 @@
 // When a page asks again for what events have changed. What is news is asked for at once: what ends a round, though the round was asked for a
-// moment ago. What only moves a round on waits for kRestMs, as news may come that has it with it. Of the last kInARow questions the first
-// is as many times kRestMs back, and none goes out while one is out, as the page takes the answer to the newest alone. No clock and no timer.
-export const kRestMs = 250, kInARow = 3;
+// moment ago. What only moves a round on waits for kMovedMs: news may come that has it with it, which then finds no question of the row spent.
+// Of the last kInARow questions the first is as many times kRestMs back, and none goes out while one is out, as the page takes the answer to the
+// newest alone. No clock and no timer.
+export const kRestMs = 250, kMovedMs = 1000, kInARow = 3;
 
 const kNews = new Set("round_done round_failed job_state_changed job_completed job_failed model_released over closed events_missed".split(" "));
 export const is_news = (kind: string) => kNews.has(kind);
@@ -13,7 +14,7 @@ export class RefreshPace {
 
   // Something has happened: how many ms to wait before asking; null: it is asked by then anyhow.
   happened(now: number, news: boolean): number | null {
-    const due = now + (news ? 0 : kRestMs);
+    const due = now + (news ? 0 : kMovedMs);
     if (this.due !== null && this.due <= due) return null;
     this.due = due;
     return this.left(now);

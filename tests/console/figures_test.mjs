@@ -385,14 +385,14 @@ const long_rounds = log_of(250), all_heard = await replay("events", "aa-5000", 2
 assert.deepEqual([long_rounds, all_heard.length], [[4750, 4000, 0], 20]); // they are not
 
 // ---- When a page asks again
-const { is_news, kInARow, kRestMs, RefreshPace } = await load("refresh_pace.ts");
+const { is_news, kInARow, kMovedMs, kRestMs, RefreshPace } = await load("refresh_pace.ts");
 assert.deepEqual(["round_done", "job_failed", "opened", "round_frozen"].map(is_news), [true, true, false, false]);
 const pace = new RefreshPace();
-assert.equal(pace.happened(1000, false), kRestMs); // it only moves a round on
+assert.equal(pace.happened(1000, false), kMovedMs); // it only moves a round on
 assert.equal(pace.happened(1001, false), null); // it is asked anyhow
 assert.equal(pace.happened(1100, true), 0); // news do not wait for it
 pace.begin(1100);
-assert.equal(pace.left(1000 + kRestMs), null); // the wait that began first is over for nothing
+assert.equal(pace.left(1000 + kMovedMs), null); // the wait that began first is over for nothing
 assert.equal(pace.happened(1110, true), null); // not while a question is out,
 assert.equal(pace.end(1130), 0); // but behind it
 for (let i = 1; i < kInARow; i++) pace.begin(1130 + i);
@@ -412,6 +412,16 @@ for (let now = 0; now < 10_000; now++) { // news without end
 }
 for (let i = kInARow; i < asked_at.length; i++) assert.ok(asked_at[i] - asked_at[i - kInARow] >= kInARow * kRestMs);
 assert.ok(asked_at.length >= 10_000 / kRestMs);
+// Three rounds a second, each of which moves on between: its end finds a question of the row left. A page that saw none end still asks.
+const brisk = new RefreshPace(), waits = [];
+for (let now = 0; now < 10_000; now++) {
+  if (now % 333 === 0) waits.push(brisk.happened(now, true));
+  if (now % 333 === 2 || now % 333 === 200) brisk.happened(now, false);
+  if (brisk.left(now) !== 0) continue;
+  brisk.begin(now);
+  brisk.end(now);
+}
+assert.deepEqual(waits, waits.map(() => 0));
 
 // ---- Populations
 const { populations } = await load("populations.ts");
