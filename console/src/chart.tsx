@@ -13,6 +13,9 @@ export const dash = (line: number) => line < kColours ? undefined : [8, 4];
 // What the longest label of an axis needs; uPlot asks first without labels.
 const label_width = (_: uPlot, labels: string[] | null) => Math.max(40, 18 + 7 * Math.max(...(labels ?? [""]).map((text) => text.length)));
 
+// Between marks of an axis of counts: there is no round 1.5.
+const kCounts = Array.from({ length: 9 }, (_, power) => [1, 2, 5].map((one) => one * 10 ** power)).flat();
+
 // Whether the browser's colours are dark, as that changes.
 function useDark(): boolean {
   const [query] = useState(() => matchMedia("(prefers-color-scheme: dark)"));
@@ -55,7 +58,7 @@ export function Chart({ name, xs, lines, x_name = "round", spans = true, height 
     const wide = (width: number) => Math.max(240, width);
     let watch: ResizeObserver | undefined;
     const forget = when_measured(place.current!, (now) => {
-      plot.current = new uPlot({ width: wide(now), height, scales: { x: { time: false } }, axes: [axis, { ...axis, size: label_width }],
+      plot.current = new uPlot({ width: wide(now), height, scales: { x: { time: false } }, axes: [xs.every(Number.isInteger) ? { ...axis, incrs: kCounts } : axis, { ...axis, size: label_width }],
         series: [{ label: x_name }, ...names.map((label, i) => i < lines.length ?
           { label, stroke: style.getPropertyValue(colour(i)), width: 2, dash: dash(i), spanGaps: spans, points: { show: xs.length < 40 } } :
           { label, class: "edge", stroke: "transparent", width: 0, spanGaps: spans, points: { show: false } })],

@@ -2,7 +2,7 @@
 import { get, Json, list, Session } from "./api";
 import { Canaries } from "./canaries";
 import { lineage, Version } from "./lineage";
-import { Act, Facts, Said, Table, useAsked } from "./parts";
+import { Act, digest, Facts, Said, Table, useAsked } from "./parts";
 import { number, percent, shown, time } from "./text";
 
 const kJobsShown = 20;  // of each, its rounds and its versions are asked for
@@ -31,7 +31,7 @@ export function Versions({ versions, whole, session, then, of_all = false }: { v
     const { job, model, round, from } = version;
     const made_by = round ? `round ${round.number}, attempt ${round.attempt}` : from ? <>version {from.version} of {job_link(from.job)}</> : model.version === 0 ? "the upload" : "a round that is gone";
     return [...(of_all ? [job_link(job), job.id] : []), <a href={model_address(job.id, model.version)} aria-label={`Version ${model.version} of ${shown(job.spec.name)}`}>{model.version}</a>, made_by, number(round?.accepted), number(model.evaluation_loss), percent(model.evaluation_accuracy),
-      model.released ? "released" : "", time(model.created), size(model.bytes), model.digest, <Uses version={version} session={session} then={then} />];
+      model.released ? "released" : "", time(model.created), size(model.bytes), digest(model.digest), <Uses version={version} session={session} then={then} />];
   });
   return <Table name="Models" head={[...(of_all ? ["job", "job's id"] : []), "version", "made by", "updates", "loss", "accuracy", "state", "created", "size", "digest", "use"]}
     rows={rows_of(versions)} whole={whole && (async () => rows_of(await whole()))} />;

@@ -1,7 +1,7 @@
 // The pages that are a question and a table. What a caller's roles do not let them see, the server says.
 import { Alarms } from "./alarms";
 import { get, list } from "./api";
-import { Facts, Said, Table, useAsked } from "./parts";
+import { digest, Facts, Said, Table, useAsked } from "./parts";
 import { number, shown, time } from "./text";
 
 const kRefreshMs = 5000;
@@ -57,7 +57,7 @@ export function Privacy({ officer }: { officer: boolean }) {
       [b.population, b.epsilon === null ? "unbounded" : number(b.epsilon), b.epsilon_budget === null ? "none" : number(b.epsilon_budget), String(b.delta), b.accountant, number(b.releases), number(b.jobs)])} />
     {officer ? <><p>The ledger has {number(value.head?.seq)} records; its head is <code class="long">{value.head?.digest ?? "–"}</code>. This page does not verify the chain of digests: <code>coterie privacy verify</code> does.</p>
       <Table name="Ledger" head={["seq", "time", "job", "round", "attempt", "kind", "mechanism", "variance", "digest"]} rows={value.ledger.map((r) =>
-        [String(r.seq), time(r.time), job_link(r.job), String(r.round), String(r.attempt), r.kind, r.mechanism, number(r.variance), r.digest])} /></> :
+        [String(r.seq), time(r.time), job_link(r.job), String(r.round), String(r.attempt), r.kind, r.mechanism, number(r.variance), digest(r.digest)])} /></> :
       <p>The ledger is for a privacy_officer.</p>}</>;
 }
 

@@ -67,6 +67,9 @@ export function Table({ name, head, rows, whole }: { name: string; head: string[
       </table></div>}</section>;
 }
 
+// In a table, where its beginning is enough to know it by: the rest is in the table's CSV, and in what is copied.
+export const digest = (of: string) => <code class="digest">{of}</code>;
+
 export function Facts({ of }: { of: [string, ComponentChildren][] }) {
   return <dl class="facts">{of.map(([name, value]) => <div><dt>{name}</dt><dd>{typeof value === "string" ? shown(value) : value}</dd></div>)}</dl>;
 }
