@@ -30,7 +30,8 @@ function packages(folder) {
 export function browser_of(chromium, folder) {
   if (!existsSync(chromium)) skip("chromium is not installed");
   const { puppeteer, axe } = packages(folder);
-  const launch = (args = []) => puppeteer.launch({ executablePath: chromium, acceptInsecureCerts: true, protocolTimeout: 3 * kWaitMs,
+  // What a page saves is read as the page makes it: nothing goes into the home folder of whoever runs this.
+  const launch = (args = []) => puppeteer.launch({ executablePath: chromium, acceptInsecureCerts: true, protocolTimeout: 3 * kWaitMs, downloadBehavior: { policy: "deny" },
     args: ["--disable-dev-shm-usage", ...args, ...(process.getuid() === 0 ? ["--no-sandbox"] : [])] });
   return { axe, launch };
 }

@@ -153,6 +153,21 @@ try {
     await shown.close();
   };
 
+  // A job whose rule kept its updates: what its page draws is what the server has counted.
+  const measured_job = async () => {
+    await page.goto(`${base}/#/jobs/${evaluated.measured}`);
+    await headed("measured");
+    const name = "[aria-label^='Cosines of the updates of round 2 with its step: 3 updates, a tenth below ']";
+    await page.waitForSelector(`${name} rect`);
+    const { rounds: [{ model: { update_cosines: { counts, p50 } } }] } = await ask("GET", `jobs/${evaluated.measured}/rounds?limit=1`);
+    assert.equal(counts.reduce((sum, count) => sum + count), 3);
+    assert.deepEqual(await page.$$eval(`${name} rect title`, (bars) => bars.map((bar) => Number(bar.textContent.split(": ")[1]))), counts);
+    assert.match(await page.$eval(name, (drawing) => drawing.ariaLabel), new RegExp(`half below ${Number(p50.toPrecision(3))},`));
+    assert.equal((await page.$$("[aria-label^='Cosine that shares of the updates are below, by round'] canvas")).length, 1);
+    assert.ok((await texts("main p")).some((text) => text.includes("The cosine of each update is with the step that median made of all of the round's")));
+    await examine("measured", { walked_before: true });
+  };
+
   // A server with alarms, as it would tell of them.
   const alarmed = async () => {
     const wrong = { name: "CoterieSessionsFail", severity: "ticket", of: "<i>too_few\u202e", since: "2026-11-29T14:00:05.120Z", summary: "sessions come to nothing", action: "Lower cohort_min.", guide: "docs/operating/privacy.md#rounds-that-hide-updates" };
@@ -360,9 +375,9 @@ try {
     await audit();
     await page.goto(`${base}/#/jobs`);
     await headed("Jobs");
-    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 4);
-    assert.deepEqual(await texts("tbody td:nth-child(3)"), ["completed", "running", "running", "completed"]);
-    const [, , waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 5);
+    assert.deepEqual(await texts("tbody td:nth-child(3)"), ["completed", "completed", "running", "running", "completed"]);
+    const [, , , waits, over] = await page.$$eval("td a", (links) => links.map((link) => link.href));
     await page.goto(waits);
     await headed(kNameShown);
     await page.waitForFunction(() => document.querySelector(".now")?.textContent.startsWith("live"));
@@ -380,6 +395,8 @@ try {
     assert.deepEqual(await texts("[aria-label=Rounds] td:first-child"), ["2", "1"]);
     await examine("job-that-is-over");
     await watched_job(over);
+    await measured_job();
+    await page.goto(over);
     await page.reload();
     await headed("demo-digits"); // the session outlives a reload
     await page.goto(`${base}/#/models/${over.split("/").at(-1)}`);
