@@ -5,6 +5,10 @@
 #include <regex>
 
 #include "fl_server/admin_api/route.h"
+#include "fl_server/store/sql/sqlite.h"
+#include "fl_server/store/sql_training_store.h"
+#include "proto/messages/cosine_buckets.h"
+#include "proto/messages/norm_buckets.h"
 #include "tests/unit/fl_server/admin_api/admin_server.h"
 
 namespace coterie {
@@ -51,6 +55,24 @@ class AdminTenants : public test::AdminServerTest {
     things.admin_token =
         ask_as(bearer, "POST", "/admin/v1/tokens", R"({"label": "y", "roles": ["viewer"]})").document().value("id", "");
     return things;
+  }
+  // Round 1 of a job that has none, with a version whose updates were measured; to be called while no server runs.
+  Status commit_measured_round(const JobId& job) {
+    COT_ASSIGN(const auto store, SqlTrainingStore::open(open_sqlite(directory_ / "data/coterie.sqlite3")));
+    COT_ASSIGN(const JobProgress progress, store->load_progress(job));
+    const WallTime now = progress.head.created;
+    COT_ASSIGN(const RoundRecord round, store->open_round(job, {1, {}, Attempt(1), progress.head}, now));
+    using enum RoundState;
+    for (const auto& [from, to] : {std::pair(selecting, collecting), {collecting, frozen}, {frozen, finalizing}}) {
+      COT_ASSIGN(const bool moved, store->move_round({round.key, from, to, "", 0}, now));
+      if (!moved) return Error(ErrorCode::conflict, "somebody else moves this round");
+    }
+    ModelRecord model = progress.head;
+    model.version = ModelVersion(1);
+    model.update_norms.emplace().counts[norm_bucket(1)] = 3;
+    model.update_cosines.emplace().counts[cosine_bucket(0.9)] = 3;
+    COT_TRY(store->commit_round(job, {{round.key, model, {3, 30, 300, 1.5, 200, 9}}, 1, false, true}, now));
+    return {};
   }
   static std::string path_of(const AdminRoute& route, const Things& things) {
     std::string path(route.pattern);
@@ -119,6 +141,27 @@ TEST_F(AdminTenants, ListWhatIsTheirs) {
   EXPECT_EQ(ask("GET", "/admin/v1/jobs/" + of_acme.job).document()["tenant"], "acme");
   EXPECT_FALSE(ask("GET", "/admin/v1/jobs/" + of_default.job).document().contains("tenant"))
       << "who has one tenant sees nothing of it";
+}
+
+// What says most of single devices without noise: it is nobody's but the tenant's whose devices they are.
+TEST_F(AdminTenants, SeeNormsAndCosinesOfUpdatesOfTheirOwnJobsAlone) {
+  const std::string acme = bearer_of("acme"), other = bearer_of("other");
+  const Things of_acme = things_of(acme, "phones");
+  server_.reset();
+  ASSERT_OK(commit_measured_round(JobId(of_acme.job)));
+  SetUp();
+  for (const char* what : {"/models", "/models/1", "/rounds", "/curves"}) {
+    const std::string path = "/admin/v1/jobs/" + of_acme.job + what;
+    for (const std::string& bearer : {acme, "Bearer " + token_}) {
+      const Answer told = ask_as(bearer, "GET", path);
+      EXPECT_EQ(told.status, 200) << what;
+      for (const char* name : {"update_norm", "update_cosine"})
+        EXPECT_NE(told.body.find(name), std::string::npos) << what << ": " << told.body;
+    }
+    const Answer refused = ask_as(other, "GET", path);
+    EXPECT_EQ(refused.status, 404) << what;
+    EXPECT_EQ(refused.body.find("update_"), std::string::npos) << what << ": " << refused.body;
+  }
 }
 
 TEST_F(AdminTenants, SetAndSeeBudgetsOfTheirOwnPopulations) {
