@@ -111,17 +111,21 @@ async function loading(browser, server, job) {
     longest_task_ms: of("task"), server_cpu_ms: rounded(seen.slice(1).reduce((sum, one) => sum + one.server, 0) / loads) });
 }
 
-async function following(browser, server, job) {
+// `rest_ms`: between a round that was seen and the next one. A page asks three times in 750 ms at most (console/src/refresh_pace.ts), so that rounds that
+// follow each other at once, four a second here, are measured with what they wait for.
+async function following(browser, server, job, what, rest_ms) {
   const { page } = await page_of(browser);
   await page.evaluateOnNewDocument(watch, job.done);
   await page.goto(job.address);
   await until_whole(page);
   await page.waitForFunction(() => document.querySelector(".now")?.textContent.startsWith("live"));
-  const server_before = cpu_ms(server.pid);
-  for (let round = job.done + 1; round <= job.done + events; round++) {
+  const server_before = cpu_ms(server.pid), first = job.done + 1;
+  for (let round = first; round < first + events; round++) {
+    await new Promise((rested) => setTimeout(rested, rest_ms));
     await job.train(1);
     await page.waitForFunction((number) => measured.shown[`done ${number}`] > 0, {}, round);
   }
+  job.done += events;
   const server_cpu_ms = rounded((cpu_ms(server.pid) - server_before) / events);
   const { logged, came, shown, tasks } = await page.evaluate(() => measured);
   const of = (kind) => {
@@ -129,7 +133,7 @@ async function following(browser, server, job) {
     const ms = names.map((name) => shown[name] - logged[name]);
     return { count: ms.length, median_ms: median(ms), worst_ms: Math.max(...ms), on_the_way_ms: median(names.map((name) => came[name] - logged[name])) };
   };
-  row("event", { rounds: job.done, accepted: of("accepted"), done: of("done"), server_cpu_ms, longest_task_ms: rounded(Math.max(0, ...tasks)) });
+  row(what, { rounds: job.done, accepted: of("accepted"), done: of("done"), server_cpu_ms, longest_task_ms: rounded(Math.max(0, ...tasks)) });
   await page.close();
 }
 
@@ -182,7 +186,8 @@ async function measure(browser, server) {
   await page.click("form button");
   await page.waitForSelector("nav");
   await loading(browser, server, job);
-  await following(browser, server, job);
+  await following(browser, server, job, "event", 1000);
+  await following(browser, server, job, "burst", 0);
   await scrolling(browser);
   return "";
 }

@@ -24,12 +24,18 @@ def event(row):
     yield None, ("    what a round costs the server, with its training", f"{row['server_cpu_ms']:.0f} ms CPU", "", "", "")
 
 
+def burst(row):
+    seen = row["done"]
+    yield row, ("    rounds that follow each other at once", f"{seen['median_ms']} ms", f"on the way {seen['on_the_way_ms']} ms, at worst {seen['worst_ms']} ms",
+                "a page asks 4 times a second", "")
+
+
 def scroll(row):
     yield row, (f"console, scrolling {row['rounds']} rounds of {row['devices']} devices", f"longest task {row['longest_task_ms']:.0f} ms",
                 f"a frame {row['frame_ms']:.1f} ms, p99 {row['frame_p99_ms']:.1f} ms", f"none over {TASK_MS_MAX} ms", verdict(row["tasks_over_50_ms"] == 0))
 
 
-LINES = {"page": page, "event": event, "scroll": scroll}
+LINES = {"page": page, "event": event, "burst": burst, "scroll": scroll}
 
 
 def console():
