@@ -309,6 +309,22 @@ try {
     await page.waitForFunction(() => [...document.querySelectorAll("dd")].some((one) => one.textContent === "approved"));
   };
 
+  // A viewer, as the provider's readers are, finds nothing to change on any page, and no page asks for what a viewer is refused.
+  const nothing_to_change = async (base) => {
+    const of_nav = await page.$$eval("nav a", (links) => links.map((link) => link.getAttribute("href").slice(2)));
+    assert.deepEqual(of_nav.filter((one) => ["devices", "audit", "tokens"].includes(one)), []); // these are for other roles
+    for (const place of [...of_nav, `jobs/${evaluated.trained}`, `jobs/${evaluated.measured}`, `models/${evaluated.measured}`, `models/${evaluated.measured}/1`]) {
+      await page.goto(`${base}/#/${place}`);
+      await page.waitForSelector("main h1");
+      await page.waitForFunction(() => !document.body.innerText.includes("Asking the server"));
+      const buttons = new Set(await texts("main button"));
+      for (const one of ["Pause", "Resume", "Cancel", "Promote", "Roll back", "End"]) assert.ok(!buttons.has(one), `${place}: ${one}`);
+      assert.deepEqual(wrongs, [], place);
+    }
+    await page.goto(`${base}/#/settings`);
+    await headed("Settings");
+  };
+
   // At the provider and back: the page is where it was, the session is the provider's user's, and no script can have a token.
   const sign_in_at_provider = async () => {
     is_signed_out = false;
@@ -335,6 +351,7 @@ try {
     await page.reload();
     await headed("Settings"); // the session outlives a reload
     await examine("signed-in-at-provider", { walked_before: true });
+    if (look === kWide) await nothing_to_change(kConsole);
     if (look === kNarrow) {
       is_signed_out = true;
       const [{ name, value }] = await page.cookies(kConsole), Cookie = `${name}=${value}`;
