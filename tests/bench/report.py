@@ -16,6 +16,7 @@ import tempfile
 from rows import BIN, ROOT, Failed, rows_of, verdict
 from compression_rows import compression
 from console_rows import console
+from data_cache_rows import data_cache
 from conv2d_rows import conv2d
 from fairness_rows import fairness
 from federated_rows import federated
@@ -179,7 +180,7 @@ def demo():
 
 
 GROUPS = {function.__name__: function for function in (ingest, uploads, server, console, train, train_threads, train_bf16, train_trace, watch, bare_rounds, trace, secure, private_demo,
-                                                 vertical, serving, compression, federated, robust, fairness, personal,
+                                                 vertical, serving, data_cache, compression, federated, robust, fairness, personal,
                                                  simulated_clients, simulation, conv2d, int8, micro, demo)}
 LONG_GROUPS = {function.__name__: function for function in (vertical_memory,)}  # only by name
 
