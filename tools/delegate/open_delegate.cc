@@ -47,7 +47,7 @@ Result<std::shared_ptr<Delegate>> open_delegate(const std::string& name) {
   void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr) {
     return Error(ErrorCode::unsupported_version, "this build has no delegate " + name + " (" + ::dlerror() +
-                                                     "): build it where " + known->packages + " is installed");
+                                                     "): build it with " + known->packages + " installed");
   }
   const auto entry = reinterpret_cast<const DelegateModule* (*)()>(::dlsym(module, "coterie_delegate_module"));
   const DelegateModule* const offered = entry == nullptr ? nullptr : entry();

@@ -30,6 +30,10 @@ std::map<uint32_t, Place> places_of(const DelegateReport& report) {
   return places;
 }
 
+size_t count_taken(const std::map<uint32_t, Place>& places) {
+  return static_cast<size_t>(std::ranges::count_if(places, [](const auto& each) { return each.second.part > 0; }));
+}
+
 std::string microseconds(double nanoseconds) { return format_fixed(nanoseconds / 1e3, 1); }
 
 std::string check_text(const DelegateReport::Part& part) {
@@ -67,12 +71,10 @@ std::string parts_text(const DelegateReport& report) {
 }  // namespace
 
 std::string delegate_summary(const Model& model, const DelegateReport& report) {
-  size_t taken = 0;
   const auto places = places_of(report);
-  for (const auto& [op, place] : places) taken += place.part > 0 ? 1 : 0;
   const double share = report.flops > 0 ? report.delegated_flops() / report.flops : 0;
   return printable(model.graph().name) + ": " + report.traits.name + " " +
-         shortened(report.traits.version, kNameColumns) + " computes " + std::to_string(taken) + " of " +
+         shortened(report.traits.version, kNameColumns) + " computes " + std::to_string(count_taken(places)) + " of " +
          counted(places.size(), "op") + ", " + format_percent(share) + " of the operations";
 }
 
@@ -142,9 +144,13 @@ nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
 
 std::string training_delegate_text(const Model& model, const std::vector<TrainingDelegation::Batch>& batches) {
   std::string text;
+  size_t taken_first = 0;
   for (const auto& [batch_size, report] : batches) {
     text += (text.empty() ? "batches of " : "\nbatches of ") + std::to_string(batch_size) + ":\n";
-    if (&report == &batches.front().report) {
+    // What is as it was for the first is not said again; where a smaller batch is not worth its border, the reasons are.
+    const size_t taken = count_taken(places_of(report));
+    if (&report == &batches.front().report) taken_first = taken;
+    if (&report == &batches.front().report || taken != taken_first) {
       text += delegate_text(model, report);
       continue;
     }

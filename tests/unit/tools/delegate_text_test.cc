@@ -60,7 +60,7 @@ TEST(DelegateText, OfATrainingHasTheGradientsAndEachBatchSize) {
   report.parts[0].gradients = VerifiedPart{.difference = 0.5, .bound = 2, .largest = 400};
   DelegateReport rest = some_report(model.graph().ops.size());
   rest.parts[0].refusal = "in backward: it has thrown: \x1b";
-  const std::vector<TrainingDelegation::Batch> batches = {{32, report}, {7, rest}};
+  const std::vector<TrainingDelegation::Batch> batches = {{32, report}, {16, report}, {7, rest}};
   const std::string text = training_delegate_text(model, batches);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
@@ -68,11 +68,14 @@ TEST(DelegateText, OfATrainingHasTheGradientsAndEachBatchSize) {
   EXPECT_THAT(text, HasSubstr("\n  gradients by 0.5 in norm, bound 2, norm 400\n"));
   EXPECT_THAT(text, HasSubstr("\nbatches of 7:\n"));
   EXPECT_THAT(text, HasSubstr("\npart 1: refused: in backward: it has thrown: "));
+  const std::string_view same = std::string_view(text).substr(text.find("batches of 16:"));
+  EXPECT_LT(same.find("batches of 7:"), same.find("WHERE")) << "what is as it was is not said again";
+  EXPECT_THAT(text, HasSubstr(") its part was refused\n")) << "what is not has its reasons";
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   const nlohmann::json json = training_delegate_json(model, batches);
   EXPECT_EQ(json[0]["parts"][0]["gradients"]["norm"], 400.0);
-  EXPECT_EQ(json[1]["batch"], 7);
-  EXPECT_EQ(json[1]["delegated_flops"], 0.0);
+  EXPECT_EQ(json[2]["batch"], 7);
+  EXPECT_EQ(json[2]["delegated_flops"], 0.0);
 }
 
 }  // namespace
