@@ -35,14 +35,18 @@ std::vector<WatchedStep> find_watched_steps(const Program& program, const Arena&
   for (const StepView& view : view_steps(program, arena, phase)) {
     WatchedStep& step = steps.emplace_back();
     if (view.info.origin < asked.model.graph().ops.size()) step.op = view.info.origin;
+    if (asked.tracks_finite) {
+      for (const auto& [operand, data] : view.arranged) step.reads.push_back(slot_of(operand.content.tensor, false));
+    }
     for (size_t i = 0; i < view.data.size(); ++i) {
       const OperandInfo& operand = view.info.operands[i];
       const auto& [type, role, number, count] = operand.content;
       if (!holds_tensor(operand) || view.data[i] == nullptr || type == ElementType::int32) continue;
       const bool is_gradient = role == BufferRole::gradient;
       const TensorView tensor{type, view.data[i], count};
+      const uint32_t shown = is_gradient ? number : asked.tensors.shown_in(number, is_there);
       if (!operand.is_made) {
-        if (asked.tracks_finite) step.reads.push_back(slot_of(number, is_gradient));
+        if (asked.tracks_finite) step.reads.push_back(slot_of(shown, is_gradient));
         const bool is_data = phase == Phase::forward && std::ranges::find(inputs, number) != inputs.end();
         if (asked.tracks_finite && is_data) step.data.emplace_back(slot_of(number, false), tensor);
         const bool is_updated = has_updates && is_gradient && view.info.origin == kUpdateOrigin;
@@ -51,8 +55,7 @@ std::vector<WatchedStep> find_watched_steps(const Program& program, const Arena&
         step.gradients.emplace_back(number, tensor);
         continue;
       }
-      MadeTensor made{.tensor = tensor, .number = number, .is_gradient = is_gradient};
-      if (!is_gradient) made.number = asked.tensors.shown_in(number, is_there);
+      MadeTensor made{.tensor = tensor, .number = shown, .is_gradient = is_gradient};
       const Shape& shape = asked.model.shape(made.number);
       const auto& checks = asked.tensors.of_output(made.number);
       const bool is_by_unit =

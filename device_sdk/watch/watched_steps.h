@@ -27,7 +27,7 @@ struct MadeTensor {  // behind a step
 
 struct WatchedStep {
   uint32_t op = kNoOp;
-  std::vector<size_t> reads;                        // slots
+  std::vector<size_t> reads;                        // slots of the tensors that are shown (WatchedTensors::shown_in)
   std::vector<std::pair<size_t, TensorView>> data;  // of those the model's inputs
   std::vector<MadeTensor> made;
   std::vector<std::pair<uint32_t, TensorView>> gradients;  // in front of it: what the optimizer gets

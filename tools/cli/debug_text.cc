@@ -221,7 +221,7 @@ std::string origin_text(const Model& model, const StepRecord& record, const Reco
         step.made, [&](const MadeTensor& made) { return slot_of(made.number, made.is_gradient) == slot; });
     if (makes && (maker == nullptr || tensor.kind == TensorKind::gradient)) maker = &step;
   }
-  if (maker == nullptr) return tensor.name + " is " + kind_of(tensor) + "; the examples have it\n";
+  if (maker == nullptr) return tensor.name + " comes with the examples\n";
   for (const size_t read : maker->reads) {
     if (const NamedTensor* const found = tensor_of(tensors, read)) table.push_back(seen(*found, false));
   }

@@ -126,13 +126,20 @@ NonFinite FirstNonFinite::report(NonFiniteCause cause, const StepView& view, std
   made.op = names.op(view.info.origin);
   made.op_kind = names.op_kind(view.info.origin);
   made.layer = layer_of(model_.graph(), view.info, made.op);
-  for (const size_t i : looked_at) {
-    ListedOperand named = names.operand(view.info.operands[i]);
-    seen[i].what = std::move(named.what);
-    seen[i].type = std::move(named.type);
-    seen[i].shape = std::move(named.shape);
-    made.tensors.push_back(std::move(seen[i]));
+  const auto add = [&](const OperandInfo& operand, SeenTensor tensor) {
+    ListedOperand named = names.operand(operand);
+    tensor.what = std::move(named.what);
+    tensor.type = std::move(named.type);
+    tensor.shape = std::move(named.shape);
+    made.tensors.push_back(std::move(tensor));
+  };
+  for (const size_t i : looked_at) add(view.info.operands[i], std::move(seen[i]));
+  for (const auto& [operand, data] : view.arranged) {
+    SeenTensor read;
+    read.statistics = statistics_of(operand, data);
+    add(operand, std::move(read));
   }
+  std::ranges::stable_partition(made.tensors, [](const SeenTensor& tensor) { return !tensor.is_made; });
   return made;
 }
 

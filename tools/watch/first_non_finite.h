@@ -43,7 +43,9 @@ struct NonFinite {
   std::string op, op_kind;          // "conv1", "conv2d"; "loss", "update", "clip"
   std::string layer;                // the op; of an update the first op that reads the parameter
   std::string step_name, settings;  // "conv2d.forward"
-  std::vector<SeenTensor> tensors;  // the step's, scratch left out; what is not finite among them
+  // What the step read, then what it made, scratch left out; what is not finite is among them. A weight that it reads
+  // as another step of the op has arranged it is there, too.
+  std::vector<SeenTensor> tensors;
   // In the data. Exact where what is not finite has a row for each example; else (a gradient of a weight) that of the
   // largest finite value that the step read. None where it read no rows.
   std::optional<uint64_t> example;

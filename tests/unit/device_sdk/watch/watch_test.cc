@@ -296,12 +296,39 @@ TEST(Watch, TheOpThatOverflowsAndNotThoseBehindIt) {
   EXPECT_GT(std::ranges::count(watched.hits, "tensor_overflow", &WatchHit::check), 0);
 }
 
+// Where the layer applies its ReLU, what overflows is shown as the ReLU's; the layer behind reads it as the layer's.
+TEST(Watch, TheOpBehindALayerThatOverflowsWithItsReluIsNotToBlame) {
+  Examples source = examples();
+  for (size_t feature = 0; feature < kFeatures; ++feature) source.set_feature(13, feature, 3e38f);
+  const Watched watched = train(net_with(10, 0), options_with(1e-6f, 1), source, plan_of("operator_overflow"));
+  EXPECT_TRUE(watched.failed);
+  EXPECT_THAT(watched.tensors(), ElementsAre("unit"));
+}
+
 TEST(Watch, DataThatAreNotFiniteAreNoOpsFault) {
   Examples source = examples();
   source.set_feature(13, 2, NAN);
   const Watched watched =
       train(net_with(1, 0, OpKind::tanh), options_with(1e-6f, 1), source, recommended_at_each_step());
   EXPECT_THAT(watched.checks(), UnorderedElementsAre("tensor_overflow"));
+}
+
+// An update overflows; the convolution that reads the weight afterwards is not to blame, however it reads it.
+TEST(Watch, AConvolutionWhoseWeightIsNotFiniteIsNotToBlame) {
+  constexpr size_t kPixels = 8 * 8 * 16;
+  ModelBuilder build("net", {8, 8, 16}, 3);
+  const TensorId x = build.conv2d(build.input(), {.filters = 32, .kernel = 3, .pad = 1});
+  const Model model = load_or_die(build.finish(build.dense(build.flatten(x), kClasses)));
+  Examples source(kBatch, kPixels, kClasses);
+  for (uint64_t i = 0; i < kBatch; ++i) {
+    for (size_t feature = 0; feature < kPixels; ++feature) source.set_feature(i, feature, 10);
+  }
+  TrainOptions options = options_with(3e38f, 2);
+  const Watched watched = train(model, options, source, plan_of("operator_overflow", "*conv1*"));
+  EXPECT_TRUE(watched.failed) << "the second step's loss is not finite";
+  EXPECT_THAT(watched.tensors(), IsEmpty());
+  WatchPlan weights = plan_of("weight_overflow", "conv1.weight");
+  EXPECT_THAT(train(model, options, source, weights).tensors(), ElementsAre("conv1.weight"));
 }
 
 TEST(Watch, SaturatedTanh) {

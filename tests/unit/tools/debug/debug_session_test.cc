@@ -102,6 +102,10 @@ TEST_F(DebugSessionTest, ComparesWithTheStepBefore) {
   EXPECT_THAT(said("where conv1.weight"), HasSubstr("around its update"));
   EXPECT_THAT(said("where dense2"), HasSubstr("dense2 was made by dense2 (dense)"));
   EXPECT_THAT(said("where dense2"), HasSubstr("read  dense2.weight.before"));
+  // What the layer in front made is shown behind its ReLU; the convolution reads its own weight as it was arranged.
+  for (const char* read : {"read  relu1 ", "read  conv2.weight.before ", "read  conv2.bias.before ", "made  relu2 "})
+    EXPECT_THAT(said("where relu2"), HasSubstr(read));
+  EXPECT_THAT(said("where target"), HasSubstr("target comes with the examples"));
   EXPECT_THAT(said("where"), HasSubstr("epoch 1; examples "));
 }
 

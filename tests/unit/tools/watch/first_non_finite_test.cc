@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -105,6 +106,27 @@ TEST(FirstNonFinite, NamesTheOpTheExampleAndItsRanges) {
   expect_read_was_finite(found);
   EXPECT_NEAR(tensor_of(found, false)->statistics.max, 1000, 1);
   EXPECT_EQ(tensor_of(found, true)->statistics.positive_infinite, 1u);
+}
+
+// A convolution may read its weight as another step has arranged it; here the weight is what is far too large.
+TEST(FirstNonFinite, NamesAConvolutionsWeight) {
+  ModelBuilder build("net", {8, 8, 16}, 3);
+  const TensorId weight = build.parameter("wide.weight", {3, 3, 16, 32}, std::vector<float>(9 * 16 * 32, 1e25f));
+  const TensorId x = build.op(OpKind::conv2d, {build.input(), weight},
+                              Conv2dAttributes{.pad_top = 1, .pad_left = 1, .pad_bottom = 1, .pad_right = 1}, "wide");
+  const Model model = load_or_die(build.finish(build.dense(build.flatten(x), kClasses)));
+  Examples source(kBatch, 8 * 8 * 16, kClasses);
+  for (size_t feature = 0; feature < 8 * 8 * 16; ++feature) source.set_feature(2, feature, 1e20f);
+  const Replay replay = replay_of(model, options_with(1e-6f), source);
+  ASSERT_TRUE(replay.found);
+  EXPECT_EQ(replay.found->op, "wide");
+  EXPECT_EQ(replay.found->example, 2u);
+  const auto read = std::ranges::find(replay.found->tensors, "wide.weight", &SeenTensor::what);
+  ASSERT_NE(read, replay.found->tensors.end());
+  EXPECT_FALSE(read->is_made);
+  EXPECT_EQ(read->shape, "3x3x16x32");
+  EXPECT_FLOAT_EQ(static_cast<float>(read->statistics.max), 1e25f);
+  EXPECT_TRUE(std::ranges::is_sorted(replay.found->tensors, {}, &SeenTensor::is_made)) << "what was read comes first";
 }
 
 TEST(FirstNonFinite, NamesTheBackwardOfWhatForwardStands) {
