@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 
 #include "base/assert.h"
 #include "tools/cli/terminal.h"
@@ -10,6 +11,13 @@
 namespace coterie {
 
 namespace {
+
+// Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm (UAX 9): they turn the text around
+// them. So do separators of lines and of paragraphs, which end one.
+constexpr std::string_view kTurning[] = {"\u061c", "\u200e", "\u200f", "\u2028", "\u2029", "\u202a", "\u202b",
+                                         "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
+
+bool is_turning(std::string_view character) { return std::ranges::find(kTurning, character) != std::end(kTurning); }
 
 // Bytes of the character that the text begins with; 0: it is none (of UTF-8, RFC 3629), or one that commands a
 // terminal.
@@ -24,7 +32,7 @@ size_t printable_length(std::string_view text) {
   const bool is_too_long = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
   const bool is_no_character = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);
   const bool is_control = first == 0xc2 && byte(1) < 0xa0;
-  return is_too_long || is_no_character || is_control ? 0 : length;
+  return is_too_long || is_no_character || is_control || is_turning(text.substr(0, length)) ? 0 : length;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "tools/cli/table.h"
+
 namespace coterie {
 namespace {
 
@@ -45,13 +47,13 @@ std::string svg_number(double value) {
 
 std::string xml_escaped(std::string_view text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&': escaped += "&amp;"; break;
       case '<': escaped += "&lt;"; break;
       case '>': escaped += "&gt;"; break;
       case '"': escaped += "&quot;"; break;
-      default: escaped += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+      default: escaped += c;
     }
   }
   return escaped;

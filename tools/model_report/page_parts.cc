@@ -1,14 +1,9 @@
 #include "tools/model_report/page_parts.h"
 
-#include "tools/cli/table.h"
 #include "tools/demo/svg.h"
 
 namespace coterie {
 namespace {
-
-// Marks, embeddings, overrides and isolates of the Unicode bidirectional algorithm (UAX 9).
-constexpr std::string_view kTurning[] = {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c",
-                                         "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"};
 
 std::string opened(std::string_view element, std::string_view style) {
   return "<" + std::string(element) + (style.empty() ? ">" : " class=\"" + std::string(style) + "\">");
@@ -24,15 +19,7 @@ std::string cell(std::string_view text) {
 
 }  // namespace
 
-std::string upright_text(std::string_view text) {
-  std::string clean = printable(text);
-  for (const std::string_view mark : kTurning) {
-    for (size_t at = clean.find(mark); at != clean.npos; at = clean.find(mark, at)) clean.replace(at, mark.size(), "?");
-  }
-  return clean;
-}
-
-std::string page_text(std::string_view text) { return xml_escaped(upright_text(text)); }
+std::string page_text(std::string_view text) { return xml_escaped(text); }
 
 std::string fact(std::string_view name, std::string_view value) {
   return "<tr><th scope=\"row\">" + page_text(name) + "</th><td class=\"text\">" + page_text(value) + "</td></tr>\n";

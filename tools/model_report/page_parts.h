@@ -8,9 +8,7 @@
 
 namespace coterie {
 
-// `text` with what would turn the direction of the text around it, and what is no UTF-8, as '?'.
-std::string upright_text(std::string_view text);
-// The same as it stands in the page: escaped.
+// `text` as it stands in the page: escaped, and without what turns text around (svg.h).
 std::string page_text(std::string_view text);
 
 // A row of a table without heads: a name and what it is.

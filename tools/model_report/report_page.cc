@@ -82,7 +82,7 @@ Result<std::string> report_page(const ModelAudit& audit) {
   if (audit.classes) body += calibration_section(audit);
   body += robustness_section(audit) + explained;
   const std::string_view styles[] = {drawing_style()};
-  return static_page({.title = "Report on " + upright_text(audit.model_file),
+  return static_page({.title = "Report on " + audit.model_file,
                       .style = kPageStyle,
                       .drawing_styles = styles,
                       .has_images = audit.input.size() == 3},
