@@ -90,6 +90,15 @@ Result<WeightTensor> read_array(const ZipMember& member) {
 
 }  // namespace
 
+Result<WeightTable> read_npy(ByteView file) {
+  const ZipMember member{.name = "array", .content = {.parts = {file}, .plain_bytes = file.size()}};
+  COT_ASSIGN(WeightTensor tensor, read_array(member));
+  WeightTable table{.format = WeightFormat::npz, .tensors = {}, .notes = {}};
+  table.tensors.push_back(std::move(tensor));
+  COT_TRY(check_table(table));
+  return table;
+}
+
 Result<WeightTable> read_npz(ByteView file) {
   COT_ASSIGN(const std::vector<ZipMember> members, read_zip(file));
   WeightTable table{.format = WeightFormat::npz, .tensors = {}, .notes = {}};

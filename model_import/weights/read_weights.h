@@ -22,6 +22,8 @@ Result<WeightTable> read_weights(ByteView file, const ReadOptions& options = {})
 Result<WeightTable> read_safetensors(ByteView file);
 // numpy.savez and savez_compressed: a zip archive of .npy files (versions 1 to 3, both orders), little-endian.
 Result<WeightTable> read_npz(ByteView file);
+// numpy.save: one such array, which is called "array".
+Result<WeightTable> read_npy(ByteView file);
 // torch.save(model.state_dict()) since PyTorch 1.6: a zip archive with a pickle (pickle.h) and a file a storage.
 Result<WeightTable> read_pytorch(ByteView file, const ReadOptions& options = {});
 // mindspore.save_checkpoint: protobuf, Checkpoint{value=1: {tag=1, tensor=2: {dims=1, tensor_type=2,

@@ -15,7 +15,6 @@
 #include "tools/cli/table.h"
 #include "tools/cli/wrap.h"
 #include "tools/compare_tensors/comparison_page.h"
-#include "tools/data/npy.h"
 #include "tools/model/inspect.h"
 #include "tools/model/model_output.h"
 
@@ -32,18 +31,10 @@ bool is_arrays(const std::string& file) {
   return std::ranges::any_of(kArrayNames, [&](std::string_view end) { return file.ends_with(end); });
 }
 
-Result<std::vector<NamedArray>> one_array(const Bytes& file) {
-  COT_ASSIGN(const NpyArray array, parse_npy(file));
-  NamedArray named{"array", array.shape, {}};
-  const uint64_t count = array.type == NpyType::uint8 ? array.bytes.size() : array.values.size();
-  for (uint64_t i = 0; i < count; ++i) named.values.push_back(static_cast<float>(array.at(i)));
-  return std::vector<NamedArray>{std::move(named)};
-}
-
-Result<std::vector<NamedArray>> arrays_of(const Bytes& file) {
-  COT_ASSIGN(const model_import::WeightTable table, model_import::read_weights(file));
+Result<std::vector<NamedArray>> arrays_in(const Result<model_import::WeightTable>& table) {
+  if (!table) return table.error();
   std::vector<NamedArray> arrays;
-  for (const model_import::WeightTensor& tensor : table.tensors) {
+  for (const model_import::WeightTensor& tensor : table->tensors) {
     COT_ASSIGN(std::vector<float> values, read_numbers(tensor));
     arrays.push_back({tensor.name, tensor.shape, std::move(values)});
   }
@@ -52,7 +43,8 @@ Result<std::vector<NamedArray>> arrays_of(const Bytes& file) {
 
 Result<std::vector<NamedArray>> read_arrays(const std::string& path) {
   COT_ASSIGN(const Bytes file, read_input(path));
-  Result<std::vector<NamedArray>> arrays = path.ends_with(".npy") ? one_array(file) : arrays_of(file);
+  Result<std::vector<NamedArray>> arrays =
+      arrays_in(path.ends_with(".npy") ? model_import::read_npy(file) : model_import::read_weights(file));
   if (!arrays) return arrays.error().with_context(path);
   return arrays;
 }
@@ -86,8 +78,11 @@ Result<std::vector<Words>> inputs_of(const CompareModelsOptions& options, const 
 
 Result<TensorComparison> compared(const CompareModelsOptions& options) {
   if (is_arrays(options.a) != is_arrays(options.b)) {
+    const std::string& arrays = is_arrays(options.a) ? options.a : options.b;
     return Error(ErrorCode::invalid_argument,
-                 "compares two models, or two files of arrays (.npy, .npz, .pt, .pth, .safetensors, .ckpt)");
+                 arrays + " has arrays, and " + (is_arrays(options.a) ? options.b : options.a) +
+                     " is none of their files (.npy, .npz, .pt, .pth, .safetensors, .ckpt): name two models, or two "
+                     "files of arrays");
   }
   const bool has_graph = is_foreign_model(options.a) || is_foreign_model(options.b);
   if (has_graph) return compare_graphs(options);
@@ -104,6 +99,16 @@ Result<TensorComparison> compared(const CompareModelsOptions& options) {
   COT_ASSIGN(const Model b, open_model(options.b));
   COT_ASSIGN(const std::vector<Words> inputs, inputs_of(options, b));
   return compare_models(a, b, inputs, options.examples, options.tolerance);
+}
+
+std::string first_of(const std::vector<std::string>& names) {
+  return std::to_string(names.size()) + (names.empty() ? "" : " (" + names[0] + (names.size() > 1 ? ", ...)" : ")"));
+}
+
+Error nothing_in_common(const CompareModelsOptions& options, const TensorComparison& comparison) {
+  return Error(ErrorCode::invalid_argument,
+               options.a + " and " + options.b + " have no tensor in common, by name: the first has " +
+                   first_of(comparison.only_a) + ", the second " + first_of(comparison.only_b));
 }
 
 std::string list_of(const std::string& what, const std::vector<std::string>& names) {
@@ -143,6 +148,8 @@ std::string text_of(const TensorComparison& comparison) {
   }
   text += "the first that is apart: " + printable(first->title()) +
           (first->kind.empty() ? "" : " (" + first->kind + ")") + "\n";
+  if (first->verdict == TensorVerdict::shape)
+    text += "  its shape is " + shape_text(first->shape) + ", the reference's " + shape_text(first->other_shape) + "\n";
   for (const std::string& note : first->notes)
     text += "  " + wrapped(printable(note), kColumns - 2, kNoteIndent) + "\n";
   const auto causes = std::ranges::count(comparison.tensors, true, &ComparedTensor::is_origin);
@@ -203,7 +210,7 @@ ExitCode compare_models(const CompareModelsOptions& options) {
   const Result<TensorComparison> comparison = compared(options);
   if (!comparison) return fail_on_input(kCommand, comparison.error());
   if (comparison->tensors.empty()) {
-    return fail_on_input(kCommand, Error(ErrorCode::invalid_argument, "the two have no tensor in common"));
+    return fail_on_input(kCommand, nothing_in_common(options, *comparison));
   }
   if (!options.page.empty()) {
     const std::string page = comparison_page(*comparison, options.a, options.b);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::string_view kPageStyle = R"(:root { color-scheme: light dark; }
 body { margin: 16px; font: 14px system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+h1, p { overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 3px 10px; text-align: right; border-bottom: 1px solid #8885; white-space: nowrap; }
@@ -153,7 +154,10 @@ std::string inputs_of(const TensorComparison& comparison) {
 std::string comparison_page(const TensorComparison& comparison, const std::string& a, const std::string& b) {
   const std::string title = a + " and " + b + ", tensor by tensor";
   const ComparedTensor* const first = comparison.first_apart();
-  const std::string found = first == nullptr ? "everything agrees" : "the first that is apart: " + first->title();
+  const bool is_all = comparison.only_a.empty() && comparison.only_b.empty();
+  const std::string found = first != nullptr ? "the first that is apart: " + first->title()
+                            : is_all         ? "everything agrees"
+                                             : "what both have agrees";
   const std::string drawing_style = chart_style(kDrawingStyle);
   const std::string_view drawing_styles[] = {drawing_style};
   return static_page({.title = title, .style = kPageStyle, .drawing_styles = drawing_styles},

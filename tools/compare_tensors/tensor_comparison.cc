@@ -8,6 +8,7 @@
 #include "tools/compare_tensors/compare_values.h"
 #include "tools/compare_tensors/layer_outputs.h"
 #include "tools/compare_tensors/parameter_notes.h"
+#include "tools/model/inspect.h"
 
 namespace coterie {
 namespace {
@@ -58,10 +59,17 @@ class Origins {
 };
 
 Status check_same_inputs(const Model& a, const Model& b) {
-  if (a.graph().inputs.size() != b.graph().inputs.size()) return bad("the models have not as many inputs");
+  if (a.graph().inputs.size() != b.graph().inputs.size()) {
+    return bad("the models have not as many inputs: the first " + std::to_string(a.graph().inputs.size()) +
+               ", the second " + std::to_string(b.graph().inputs.size()));
+  }
+  const auto input_of = [](const Model& model, size_t i) {
+    return shape_text(model.input_shape(i)) + " " + std::string(to_string(model.input_type(i)));
+  };
   for (size_t i = 0; i < a.graph().inputs.size(); ++i) {
     if (a.input_shape(i) != b.input_shape(i) || a.input_type(i) != b.input_type(i)) {
-      return bad("the models do not take the same inputs");
+      return bad("the models do not take the same inputs: the first " + input_of(a, i) + ", the second " +
+                 input_of(b, i));
     }
   }
   return {};

@@ -72,8 +72,31 @@ TEST_F(ModelCompareCommand, AnArrayInOneFileAloneIsADifference) {
   const CommandOutcome less = compare({both, x});
   EXPECT_EQ(less.code, ExitCode::failure) << less.err;
   EXPECT_THAT(less.out, HasSubstr("only in a: 1 tensor, the first y\nwhat both have agrees"));
-  EXPECT_EQ(compare({x, both}).code, ExitCode::failure);
+  EXPECT_EQ(compare({x, both, "--html", path("page.html")}).code, ExitCode::failure);
+  const Result<Bytes> page = os::read_file(path("page.html"), 1 << 20);
+  ASSERT_OK(page);
+  EXPECT_THAT(std::string(as_text(*page)), HasSubstr("<p>what both have agrees</p>"));
   EXPECT_EQ(compare({x, arrays("other.npz", {{"x", 1.001f}, {"z", 0}})}).code, ExitCode::failure);
+}
+
+// A dump of one tensor in what PyTorch computes with: in float16, and in the order of Fortran.
+TEST_F(ModelCompareCommand, ReadsAnArrayByItself) {
+  const auto written = [&](const std::string& name, const std::string& type, const std::string& shape,
+                           const std::string& bytes) {
+    std::string header = "{'descr': '" + type + "', 'fortran_order': True, 'shape': " + shape + ", }";
+    header.resize(117, ' ');
+    const std::string file = "\x93NUMPY" + little(1, 1) + little(0, 1) + little(118, 2) + header + "\n" + bytes;
+    EXPECT_OK(os::write_file_atomically(path(name), as_bytes(file)));
+    return path(name);
+  };
+  const std::string half = written("half.npy", "<f2", "(2,)", {"\x00\x3c\x00\x7c", 4});  // 1, infinity
+  const std::string whole = written("whole.npy", "<f4", "(2,)", {"\x00\x00\x80\x3f\x00\x50\xc3\x47", 8});  // 1, 1e5
+  const CommandOutcome beyond = compare({half, whole});
+  EXPECT_EQ(beyond.code, ExitCode::failure) << beyond.err;
+  EXPECT_THAT(beyond.out, HasSubstr("1 value is infinite where the reference is beyond 65504"));
+  const CommandOutcome flat = compare({half, written("flat.npy", "<f2", "(2, 1)", {"\x00\x3c\x00\x7c", 4})});
+  EXPECT_EQ(flat.code, ExitCode::failure);
+  EXPECT_THAT(flat.out, HasSubstr("its shape is 2, the reference's 2x1\n"));
 }
 
 // The same table as each framework writes it.
@@ -89,7 +112,14 @@ TEST_F(ModelCompareCommand, ReadsTheFilesOfFrameworks) {
 TEST_F(ModelCompareCommand, WhatCannotBeComparedIsUsage) {
   const std::string model = made("a.cotf", "1");
   EXPECT_THAT(compare({model, arrays("x.npz", {{"x", 1}})}).err,
-              HasSubstr("compares two models, or two files of arrays"));
+              HasSubstr("x.npz has arrays, and " + model + " is none of their files"));
+  const CommandOutcome foreign =
+      compare({arrays("a.npz", {{"x", 1}, {"y", 2}}), arrays("b.npz", {{"z", 1}, {"w", 1}})});
+  EXPECT_EQ(foreign.code, ExitCode::usage);
+  EXPECT_THAT(foreign.err,
+              HasSubstr("have no tensor in common, by name: the first has 2 (x, ...), the second 2 (z, ...)"));
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "4", "-o", path("row.cotf")}).code, ExitCode::ok);
+  EXPECT_THAT(compare({model, path("row.cotf")}).err, HasSubstr("the first 8x8x1 float32, the second 4 float32"));
   EXPECT_EQ(compare({model, "/nowhere.cotf"}).code, ExitCode::usage);
   EXPECT_EQ(compare({model, model, "--data", "digits", "--examples", "100000"}).code, ExitCode::usage);
 }
