@@ -3,6 +3,7 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/stored_model_file.h"
+#include "proto/codec/frame.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/report.h"
 #include "tools/data/load.h"
@@ -16,6 +17,12 @@ Result<Model> open_model(const std::string& file) {
 }
 
 Result<Model> open_model(Bytes bytes, const std::string& file) {
+  if (const Result<Prelude> prelude = parse_prelude(bytes); prelude && prelude->kind == FrameKind::checkpoint) {
+    return Error(ErrorCode::invalid_argument,
+                 file +
+                     " is a checkpoint of a training, and a model file was expected: name the model that was "
+                     "trained, and this file behind --checkpoint");
+  }
   if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);
   Result<Bytes> expanded = expand_model(std::move(bytes));
   if (!expanded) return expanded.error().with_context(file);

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/os/file.h"
 #include "tools/cli/debug_session.h"
 #include "tools/cli/line_input.h"
 #include "tools/cli/local_files.h"
@@ -58,6 +59,11 @@ ExitCode converse(StepSource& steps) {
 }
 
 ExitCode debug_training(const TrainCommand& command) {
+  if (!os::exists(command.model)) {
+    return fail_on_input(
+        kCommand, Error(ErrorCode::not_found, command.model + " is not there: expected a model file, or a folder "
+                                                              "that `coterie model train --record` made"));
+  }
   if (command.data.empty()) {
     return fail_on_input(kCommand, Error(ErrorCode::invalid_argument, "a model file needs --data DATA to train on"));
   }

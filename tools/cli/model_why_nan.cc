@@ -8,6 +8,7 @@
 #include "tools/cli/seen_tensors.h"
 #include "tools/cli/table.h"
 #include "tools/cli/training_setup.h"
+#include "tools/cli/wrap.h"
 #include "tools/watch/replay.h"
 
 namespace coterie {
@@ -85,6 +86,12 @@ nlohmann::json json_of(const Replay& replay) {
 }
 
 std::string finite_text(const Replay& replay) {
+  if (replay.steps == 0) {
+    return wrapped("nothing was looked at: the checkpoint is of step " + std::to_string(replay.first_step) +
+                       ", where this training ends. Take one from before, or ask for more --epochs",
+                   80, 2) +
+           "\n";
+  }
   std::string text = "all values of " + counted(replay.steps, "step") + " are finite, from step " +
                      std::to_string(replay.first_step) + " to the end";
   if (replay.skipped > 0) text += "; loss scaling skipped " + format_count(replay.skipped) + " of them";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text/suggest.h"
 #include "device_sdk/runtime/bilinear_resize.h"
 #include "device_sdk/runtime/graph_index.h"
 
@@ -21,6 +22,20 @@ bool are_maps(const Model& model, uint32_t tensor) {
          shape[2] > 0 && shape[3] > 0;
 }
 
+// Those that may be read, the last first.
+std::vector<std::string> layers_with_maps(const Model& model, const GraphIndex& index) {
+  std::vector<std::string> names;
+  for (uint32_t i = static_cast<uint32_t>(model.graph().ops.size()); i-- > 0;) {
+    const OpInfo& op = model.graph().ops[i];
+    if (index.is_needed[i] && are_maps(model, op.outputs[0])) names.push_back(op.name);
+  }
+  return names;
+}
+
+std::string which_has_maps(const std::vector<std::string>& names) {
+  return names.empty() ? "; no layer gives feature maps" : "; feature maps are given by `" + names[0] + "`";
+}
+
 }  // namespace
 
 Result<uint32_t> find_feature_maps(const Model& model, const std::string& layer) {
@@ -28,7 +43,9 @@ Result<uint32_t> find_feature_maps(const Model& model, const std::string& layer)
   const GraphIndex index(graph);
   const auto read_maps = [&](uint32_t tensor) -> Result<uint32_t> {
     if (are_maps(model, tensor)) return tensor;
-    return bad("the layer gives no feature maps [height, width, channels]");
+    const OpInfo& maker = graph.ops[index.producer[tensor]];
+    return bad("the layer " + maker.name + " gives no [height, width, channels]" +
+               which_has_maps(layers_with_maps(model, index)));
   };
   for (uint32_t i = static_cast<uint32_t>(graph.ops.size()); i-- > 0;) {
     const OpInfo& op = graph.ops[i];
@@ -45,7 +62,10 @@ Result<uint32_t> find_feature_maps(const Model& model, const std::string& layer)
     }
     return read_maps(tensor);
   }
-  return bad(layer.empty() ? "the model has no convolution; name a layer" : "the model has no layer " + layer);
+  const std::vector<std::string> names = layers_with_maps(model, index);
+  if (layer.empty()) return bad("the model has no convolution, name a layer (--layer)" + which_has_maps(names));
+  const std::string meant = or_meant(layer, names);
+  return bad("the model has no layer " + layer + (meant.empty() ? which_has_maps(names) : meant));
 }
 
 Result<Attribution> attribute_by_grad_cam(AskedModel& model, std::span<const float> input, uint32_t picked,

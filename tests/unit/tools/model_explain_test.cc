@@ -64,6 +64,19 @@ TEST_F(ModelExplainCommand, NamesTheColumnsThatMatter) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
 
+TEST_F(ModelExplainCommand, SaysWhichLayerWasMeant) {
+  const std::string model = path("net.cotf");
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", model}).code, ExitCode::ok);
+  const auto refused = [&](const std::string& layer) {
+    const CommandOutcome said = explain({model, "--data", "digits", "--method", "grad_cam", "--layer", layer});
+    EXPECT_EQ(said.code, ExitCode::usage) << layer;
+    return said.err;
+  };
+  EXPECT_THAT(refused("convv2"), HasSubstr("the model has no layer convv2; did you mean `conv2`?"));
+  EXPECT_THAT(refused("encoder"), HasSubstr("has no layer encoder; feature maps are given by `max_pool2d1`"));
+  EXPECT_THAT(refused("dense1"), HasSubstr("dense1 gives no [height, width, channels]; feature maps are given by"));
+}
+
 TEST_F(ModelExplainCommand, JsonHasAllValuesAndTheyAddUp) {
   const std::string model = written("m.cotf", planted_sum({8, 8, 1}, 20, 43));
   const CommandOutcome said =

@@ -71,12 +71,22 @@ TEST(WhyNan, BeginsAtTheCheckpointThatTrainWrote) {
   const CommandOutcome fine = run_command(why);
   EXPECT_EQ(fine.code, ExitCode::ok) << fine.err;
   EXPECT_GT(nlohmann::json::parse(fine.out)["first_step"], 0);
+  why.pop_back();
+  const CommandOutcome none = run_command(why);
+  EXPECT_EQ(none.code, ExitCode::ok) << none.err;
+  EXPECT_THAT(none.out, HasSubstr("nothing was looked at: the checkpoint is of step 8"));
   why.insert(why.end(), {"--lr", "0.7"});
   EXPECT_EQ(run_command(why).code, ExitCode::usage) << "a checkpoint of another training";
+  const CommandOutcome alone = run_command({"model", "why-nan", checkpoint, "--data", "digits"});
+  EXPECT_EQ(alone.code, ExitCode::usage);
+  EXPECT_THAT(alone.err, HasSubstr("is a checkpoint of a training, and a model file was expected"));
 }
 
 TEST(WhyNan, InputThatIsMissingIsUsage) {
   EXPECT_EQ(run_command({"model", "why-nan", "/nowhere/net.cotf", "--data", "digits"}).code, ExitCode::usage);
+  const CommandOutcome debugger = run_command({"model", "debug", "/nowhere/steps"});
+  EXPECT_EQ(debugger.code, ExitCode::usage);
+  EXPECT_THAT(debugger.err, HasSubstr("/nowhere/steps is not there: expected a model file, or a folder"));
 }
 
 }  // namespace
