@@ -16,6 +16,7 @@
 #include "tools/cli/privacy_budget.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
 #include "tools/demo/round_watch.h"
 #include "tools/ranges/range_answer.h"
 
@@ -73,7 +74,7 @@ void print_watch(const RoundsPage& page) {
     const std::string within = format_percent(std::clamp(share, 0.0, 1.0));
     return outcome.error > 0 ? within + " +- " + format_percent(outcome.error) : within;
   };
-  std::string text = "\nwatch of round " + std::to_string(watched->number) + ": devices with " + shown(outcome.looked) +
+  std::string text = "watch of round " + std::to_string(watched->number) + ": devices with " + shown(outcome.looked) +
                      " of its weight looked at a step; ";
   Table table({{"CHECK"}, {"LAYER"}, {"SHARE", Table::Align::right}});
   size_t hits = 0;
@@ -86,7 +87,7 @@ void print_watch(const RoundsPage& page) {
   if (hits < outcome.hits.size()) {
     text += "; the noise hides what is on fewer than " + format_percent(std::min(1.0, kHitErrorsMin * outcome.error));
   }
-  print_text(text + (hits == 0 ? "\n" : "\n\n" + table.text()));
+  print_text("\n" + wrapped(text, 80, 2) + (hits == 0 ? "\n" : "\n\n" + table.text()));
 }
 
 // A job in one line each: what it is, how far it is, how it trains.

@@ -77,7 +77,7 @@ std::string membership_text(const ModelAudit& audit) {
   using enum Table::Align;
   const MembershipDrill& drill = *audit.membership;
   const std::optional<PrivacyPromise> promise = promise_of(audit);
-  Table table({{"TRAINING EXAMPLES TOLD APART"}, {"SEEN"}, {"GUESS", right}, {"EPSILON ALLOWS", right}});
+  Table table({{"MEMBERS TOLD APART"}, {"SEEN"}, {"GUESS", right}, {"EPSILON ALLOWS", right}});
   const auto allowed = [&promise](double most) { return promise ? format_percent(most) : std::string("-"); };
   table.add({"area under the curve", area_text(drill.area), "0.5", "-"});
   table.add({"advantage", points_text(drill.advantage(), drill.advantage_interval()), "0",

@@ -20,6 +20,12 @@ std::string whole_seconds(double seconds) {
   return seconds < 60 ? format_fixed(std::ceil(seconds), 0) + " s" : format_seconds(std::max(100.0, seconds));
 }
 
+// One that runs away has thirty digits in front of its point.
+std::string loss_text(double loss) {
+  constexpr double kFixedMax = 1e6;
+  return std::fabs(loss) < kFixedMax ? format_fixed(loss, 4) : format_digits(loss);
+}
+
 double seconds_between(Instant from, Instant to) { return std::chrono::duration<double>(to - from).count(); }
 
 }  // namespace
@@ -30,7 +36,7 @@ std::string training_line(const TrainingMoment& moment, const Terminal& terminal
   const double done = static_cast<double>(moment.steps) / static_cast<double>(moment.steps_in_all);
   if (terminal.is_live) line += "  " + bar(done, kBarColumns, terminal);
   line += "  step " + padded(std::to_string(moment.steps), std::to_string(moment.steps_in_all).size());
-  line += "  loss " + padded(format_fixed(moment.loss, 4), 7);
+  line += "  loss " + padded(loss_text(moment.loss), 7);
   if (!std::isnan(moment.accuracy)) line += "  accuracy " + terminal.bold(padded(format_percent(moment.accuracy), 7));
   line += "  " + format_count(static_cast<uint64_t>(moment.examples_per_second)) + " samples/s";
   if (moment.seconds_left >= 1) line += terminal.dim("  about " + whole_seconds(moment.seconds_left) + " left");
@@ -38,10 +44,10 @@ std::string training_line(const TrainingMoment& moment, const Terminal& terminal
 }
 
 std::string validation_line(double loss, const ValidationSummary& validation) {
-  const std::string line = "validation loss " + format_fixed(loss, 4);
+  const std::string line = "validation loss " + loss_text(loss);
   if (validation.best_step == 0) return line;
   if (validation.best_step == validation.last_step) return line + ", the lowest so far";
-  return line + ", the lowest was " + format_fixed(validation.best_loss, 4) + " after step " +
+  return line + ", the lowest was " + loss_text(validation.best_loss) + " after step " +
          format_count(validation.best_step);
 }
 

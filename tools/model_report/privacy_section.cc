@@ -11,6 +11,7 @@ std::string level_text(const std::string& level) {
   if (level == "none") return "none: the server saw each device's update";
   if (level == "masked") return "masked: the server saw sums alone, if it kept to the protocol";
   if (level == "active") return "active: the server saw sums alone, and devices refused a server that lies";
+  if (level == "active_dp") return "active_dp: as active, and the devices added the noise to the sum themselves";
   return level.empty() ? "not said" : level;
 }
 

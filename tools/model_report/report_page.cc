@@ -15,6 +15,7 @@ h1 { font-size: 24px; overflow-wrap: anywhere; }
 h2 { margin-top: 36px; font-size: 18px; border-bottom: 1px solid #8885; }
 h3 { margin: 20px 0 6px; font-size: 15px; }
 p { max-width: 72ch; }
+h1, h2, p, li { overflow-wrap: anywhere; }
 .scroll { margin: 8px 0; overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 4px 12px; text-align: right; vertical-align: top; font-weight: 400; border-bottom: 1px solid #8884; }

@@ -43,7 +43,8 @@ std::string size_text(uint64_t bytes) {
 }
 
 std::string peaks_text(const MachinePeaks& peaks) {
-  std::string text = "at most " + short_number(peaks.flops_per_second / 1e9) + " GFLOP/s; GB/s of";
+  std::string text = "at most " + short_number(peaks.flops_per_second / 1e9) + " GFLOP/s" +
+                     (peaks.memory.size() > 1 ? "\n" : "; ") + "GB/s of";
   for (size_t i = 0; i < peaks.memory.size(); ++i) {
     const MemoryRate& rate = peaks.memory[i];
     const std::string of = peaks.memory.size() == 1 ? " memory" : " " + size_text(rate.working_set);

@@ -100,7 +100,7 @@ TEST_F(ModelReportCommand, TriesWhetherTrainingExamplesAreToldApart) {
   EXPECT_THAT(alone.out, HasSubstr("membership not drilled: no training examples were named (--members)"));
   const CommandOutcome said = with({"--members", path("d/device-01.cotf")});
   expect_80_columns(said.out);
-  EXPECT_THAT(said.out, HasSubstr("TRAINING EXAMPLES TOLD APART"));
+  EXPECT_THAT(said.out, HasSubstr("MEMBERS TOLD APART"));
   const nlohmann::json json = nlohmann::json::parse(with({"--members", path("d/device-01.cotf"), "--json"}).out);
   EXPECT_LT(json["intervals"]["loss"]["low"], json["loss"]);
   EXPECT_GT(json["intervals"]["accuracy"]["high"], json["accuracy"]);

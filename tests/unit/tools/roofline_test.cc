@@ -116,7 +116,7 @@ TEST(Roofline, IsToldInEightyColumnsAndDrawn) {
   const std::string text = roofline_text(ops, peaks);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_THAT(text, HasSubstr("at most 50.0 GFLOP/s; GB/s of 32 KiB 100, 128 MiB 8.00\n"));
+  EXPECT_THAT(text, HasSubstr("at most 50.0 GFLOP/s\nGB/s of 32 KiB 100, 128 MiB 8.00\n"));
   const std::vector<RoofedOp> kinds = by_kind(ops);
   EXPECT_EQ(kinds.size(), 6u) << "conv2d, relu, max_pool2d, flatten, dense, update";
   EXPECT_NEAR(sum_of(kinds).least_seconds(), sum_of(ops).least_seconds(), 1e-15);

@@ -28,6 +28,13 @@ TEST(TrainingLine, LeavesOutWhatIsNot) {
   EXPECT_THAT(line, HasSubstr("loss  2.5000"));
 }
 
+TEST(TrainingLine, FitsWhereTheLossRunsAway) {
+  const std::string line =
+      training_line({.steps = 57, .loss = 2.7626e31, .accuracy = 0.1, .examples_per_second = 8}, {});
+  EXPECT_THAT(line, HasSubstr("loss 2.763e+31  accuracy"));
+  EXPECT_THAT(training_line({.loss = 999'999}, {}), HasSubstr("loss 999999.0000"));
+}
+
 TEST(TrainingLine, HasABarOnALiveTerminal) {
   const TrainingMoment half{.steps = 5, .steps_in_all = 10, .loss = 1};
   EXPECT_THAT(training_line(half, {.is_live = true}), HasSubstr("##########.........."));

@@ -99,6 +99,8 @@ TEST(ReportPage, SaysWhatIsKnownOfTheRun) {
   EXPECT_THAT(*report_page(audit), HasSubstr("This file is NOT the model that the run says it made"));
   audit.is_of_run = true;
   EXPECT_THAT(*report_page(audit), HasSubstr("the digests agree"));
+  audit.run->security = "active_dp";
+  EXPECT_THAT(*report_page(audit), HasSubstr("the devices added the noise to the sum themselves"));
   audit.run->privacy.clear();
   EXPECT_THAT(*report_page(audit), HasSubstr("The run names no epsilon"));
   audit.run.reset();
