@@ -29,8 +29,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "value" with control characters (C0, C1, DEL) and what is not UTF-8 as '?', so that it cannot move the cursor of
-// whoever prints it.
+// `text` with control characters (C0, C1, DEL), those that turn text around (right-to-left overrides and the like) and
+// what is not UTF-8 as '?', so that it can neither move the cursor of whoever prints it nor pass for another text.
 std::string printable(std::string_view text);
 
 // The same in at most so many columns (2 or more), with ".." for what is cut off.

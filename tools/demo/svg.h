@@ -37,7 +37,7 @@ std::string chart_style(std::string_view own);
 // A number with at most two decimals: "12", "12.5", "-0.25".
 std::string svg_number(double value);
 
-// `text` with &, <, >, " escaped and characters that XML forbids as '?'.
+// `text` with &, <, >, " escaped. What XML forbids, what is no UTF-8 and what turns text around is '?' (table.h).
 std::string xml_escaped(std::string_view text);
 
 }  // namespace coterie
