@@ -11,6 +11,7 @@
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/trainer.h"
+#include "proto/codec/codec.h"
 #include "tests/micro/host_run.h"
 #include "tests/micro/program_rig.h"
 #include "tests/micro/reference_program.h"
@@ -147,6 +148,29 @@ TEST(OtherLayers, TrainToTheReferencesBits) {
   EXPECT_EQ(reference.trained.size(), 10u);
   for (const std::string& compiler : host_compilers())
     EXPECT_EQ(run_here(*program, facts, compiler), reference) << compiler;
+}
+
+Bytes with_frozen(const Bytes& file, const std::vector<std::string>& names) {
+  Decoded<ModelGraph> model = *decode_model(file);
+  for (TensorInfo& tensor : model.header.tensors) tensor.is_frozen = std::ranges::count(names, tensor.name) > 0;
+  Bytes made = encode_head(model.header, model.payload.size());
+  made.insert(made.end(), model.payload.begin(), model.payload.end());
+  return made;
+}
+
+// Weights in flash, layers that backward does not reach, and a bias that is trained beside weights that are not.
+TEST(OtherLayers, TrainAroundWhatIsFrozen) {
+  ModelBuilder build("frozen", {8, 8, 1}, 3);
+  TensorId x = build.relu(build.conv2d(build.input(), {.filters = 4, .kernel = 3}));
+  x = build.max_pool2d(x, {.kernel = 2, .stride = 2});
+  x = build.relu(build.conv2d(x, {.filters = 5, .kernel = 2}));
+  const Bytes file = *build.finish(build.dense(build.flatten(x), 10));
+  const Model model = *Model::load(with_frozen(file, {"conv1.weight", "conv1.bias", "conv2.weight"}));
+  const Result<MicroProgram> program = write_micro_program(model, {.trains = true});
+  ASSERT_OK(program);
+  RigCase facts = digit_case(6);
+  facts.steps = 4;
+  EXPECT_EQ(run_here(*program, facts, host_compilers()[0]), reference_words(model, facts));
 }
 
 // The distance from the true value in units of the last place of a float.

@@ -45,16 +45,31 @@ TEST(MicroProgram, HasOnlyTheFunctionsThatItCalls) {
     EXPECT_THAT(source, Not(HasSubstr(other)));
 }
 
-TEST(MicroProgram, TrainsBackwardFromTheLoss) {
+TEST(MicroProgram, TrainsByATableOfItsLayers) {
   ModelBuilder build("net", {4}, 1);
   const TensorId x = build.dense(build.relu(build.dense(build.input(), 3)), 2);
   const std::string source = program_of(build, x, true).source;
-  EXPECT_THAT(source, HasSubstr("  loss = cross_entropy(2, y_dense2, label, d_dense2);\n"
-                                "  dense_gradients(&s_dense2, y_dense1, d_dense2, g_dense2_weight, g_dense2_bias);\n"
-                                "  dense_input(&s_dense2, d_dense2, w_dense2_weight, d_dense1);\n"
-                                "  relu_input(3, y_dense1, d_dense1);\n"
-                                "  dense_gradients(&s_dense1, input, d_dense1, g_dense1_weight, g_dense1_bias);\n"
-                                "  examples += 1.0f;\n"));
+  EXPECT_THAT(source,
+              HasSubstr("  /* dense1 */\n  {dense_pass, &s_dense1, w_dense1_weight, w_dense1_bias, g_dense1_weight, "
+                        "g_dense1_bias, 3, 3, 1, y_dense1, d_dense1},\n"
+                        "  /* dense2 */\n  {dense_pass, &s_dense2, w_dense2_weight, w_dense2_bias, g_dense2_weight, "
+                        "g_dense2_bias, 2, 2, 0, y_dense2, d_dense2},\n"));
+  EXPECT_THAT(source, HasSubstr("static const float start[23] = {\n/* dense1.weight: 4 x 3 */\n"));
+  for (const char* const other : {"window", "average"}) EXPECT_THAT(source, Not(HasSubstr(other)));
+}
+
+// Backward ends behind what is frozen: it stays in flash, has no gradient, and passes none on.
+TEST(MicroProgram, TrainsFromTheFirstLayerThatIsNotFrozen) {
+  const Bytes given = *make_model(ModelKind::cnn, {8, 8, 1}, 10, 7);
+  Decoded<ModelGraph> model = *decode_model(given);
+  for (TensorInfo& tensor : model.header.tensors) tensor.is_frozen = tensor.name.starts_with("conv1.");
+  Bytes file = encode_head(model.header, model.payload.size());
+  file.insert(file.end(), model.payload.begin(), model.payload.end());
+  const std::string source = write_micro_program(*Model::load(file), {.trains = true})->source;
+  EXPECT_THAT(source, HasSubstr("  FIRST = 1, /* that is trained */\n"));
+  EXPECT_THAT(source, HasSubstr("  {window_pass, &s_conv1, w_conv1_weight, w_conv1_bias, NULL, NULL, 1024, 16, 1, "
+                                "y_conv1, NULL},\n"));
+  EXPECT_THAT(source, HasSubstr("static const float w_conv1_weight[144] = {\n"));
 }
 
 TEST(MicroProgram, SaysWhereParametersLieInTheFilesOfAJob) {

@@ -81,7 +81,7 @@ class ReferenceProgram {
     }
     for (size_t k = ops_.size(); k-- > 0;) dy = backward(ops_[k], values_[k], values_[k + 1], dy, gradients);
     const float step = learning_rate / static_cast<float>(batch);
-    for (size_t i = 0; i < weights_.size(); ++i) weights_[i] -= step * gradients[i];
+    for_each_trained([&](size_t i) { weights_[i] -= step * gradients[i]; });
     return losses;
   }
 
@@ -106,17 +106,23 @@ class ReferenceProgram {
 
   uint32_t hash() const {
     uint32_t hash = 2166136261u;
-    for (const TensorInfo& tensor : model_.graph().tensors) {
-      if (tensor.role != TensorRole::parameter) continue;
-      for (size_t i = 0; i < *element_count(tensor.shape); ++i) {
-        const auto word = std::bit_cast<uint32_t>(weights_[tensor.payload_offset / 4 + i]);
-        for (unsigned shift = 0; shift < 32; shift += 8) hash = (hash ^ ((word >> shift) & 255u)) * 16777619u;
-      }
-    }
+    for_each_trained([&](size_t i) {
+      const auto word = std::bit_cast<uint32_t>(weights_[i]);
+      for (unsigned shift = 0; shift < 32; shift += 8) hash = (hash ^ ((word >> shift) & 255u)) * 16777619u;
+    });
     return hash;
   }
 
  private:
+  // Calls visit(index) for each parameter that is trained, tensor by tensor.
+  template <typename Visit>
+  void for_each_trained(const Visit& visit) const {
+    for (const TensorInfo& tensor : model_.graph().tensors) {
+      if (tensor.role != TensorRole::parameter || tensor.is_frozen) continue;
+      for (size_t i = 0; i < *element_count(tensor.shape); ++i) visit(tensor.payload_offset / 4 + i);
+    }
+  }
+
   float* weight(uint32_t tensor, Values& of) const {
     return tensor == kNoTensor ? nullptr : of.data() + model_.graph().tensors[tensor].payload_offset / 4;
   }

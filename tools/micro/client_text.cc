@@ -22,11 +22,11 @@ static uint32_t is_largest(size_t n, const float *y, size_t label) {
 std::string client_text(MicroClient client) {
   std::ranges::sort(client.spans, {}, &MicroSpan::first);
   const std::string trained = std::to_string(client.trained), &prefix = client.prefix;
-  std::string text = "\n/* For coterie_tiny.h. */\n\nstatic void forget_gradients(void) {\n  for (size_t i = 0; i < " +
-                     trained + "; ++i) arena[" + trained +
-                     " + i] = 0.0f;\n  examples = 0.0f;\n  right_answers = 0;\n}\n\n"
-                     "static uint32_t count_right(void) { return right_answers; }\n\n"
-                     "static const coterie_tiny_span parameter_spans[] = {\n";
+  std::string text =
+      "\n/* For coterie_tiny.h. */\n\nstatic void forget_all(void) {\n  forget_gradients();\n"
+      "  right_answers = 0;\n}\n\n"
+      "static uint32_t count_right(void) { return right_answers; }\n\n"
+      "static const coterie_tiny_span parameter_spans[] = {\n";
   for (const MicroSpan& span : client.spans) {
     text += "  {" + std::to_string(span.first) + ", " + std::to_string(span.count) + ", " +
             std::to_string(span.place.value_or(0)) + ", " + (span.place ? "NULL" : span.constant) + "},\n";
@@ -36,7 +36,7 @@ std::string client_text(MicroClient client) {
          ", " + std::to_string(frame.seal_at) + "u, UINT64_C(" + std::to_string(frame.header_hash) + "),\n  " +
          std::to_string(frame.payload_values) + "u, parameter_spans, " + std::to_string(client.spans.size()) + ", " +
          trained + ",\n  arena, arena + " + trained + ",\n  " + prefix + "_accumulate, " + prefix +
-         "_apply, forget_gradients, count_right,\n};\n";
+         "_apply, forget_all, count_right,\n};\n";
 }
 
 }  // namespace coterie

@@ -135,29 +135,30 @@ static void relu(size_t count, const float *x, float *y) {
 )";
 
 const std::string_view kExp =
-    R"(/* e^x for x <= 0, within 2 units in the last place; below -87 it is 0. x = k ln 2 + r, where k is a whole number
+    R"(/* c[0] x^(n - 1) + ... + c[n - 1] by Horner's rule. */
+static float polynomial(size_t n, const float *c, float x) {
+  float sum = c[0];
+  for (size_t i = 1; i < n; ++i) sum = sum * x + c[i];
+  return sum;
+}
+
+/* e^x for x <= 0, within 2 units in the last place; below -87 it is 0. x = k ln 2 + r, where k is a whole number
    and |r| <= 0.35; e^r by its Taylor series to r^7 / 7!, whose rest is below 6e-9; then 2^k as the bits of a float. */
 static float exp_of(float x) {
+  static const float taylor[] = {1.98412698e-4f, 1.38888889e-3f, 8.33333333e-3f, 4.16666667e-2f,
+                                 0.166666667f,   0.5f,           1.0f,           1.0f};
   union {
     uint32_t bits;
     float value;
   } power;
   int32_t k;
-  float r, sum;
+  float r;
   if (!(x >= -87.0f)) return x < 0.0f ? 0.0f : x; /* what is left is not a number */
   k = (int32_t)(x * 1.44269504f - 0.5f);          /* towards 0, hence the nearest */
   r = x - (float)k * 0.693359375f;                /* 355 / 512: the product is exact */
   r = r + (float)k * 2.12194440e-4f;              /* 355 / 512 - ln 2 */
-  sum = 1.98412698e-4f;                           /* 1 / 7! */
-  sum = sum * r + 1.38888889e-3f;
-  sum = sum * r + 8.33333333e-3f;
-  sum = sum * r + 4.16666667e-2f;
-  sum = sum * r + 0.166666667f;
-  sum = sum * r + 0.5f;
-  sum = sum * r + 1.0f;
-  sum = sum * r + 1.0f;
   power.bits = (uint32_t)(k + 127) << 23;
-  return sum * power.value;
+  return polynomial(sizeof taylor / sizeof *taylor, taylor, r) * power.value;
 }
 )";
 
@@ -166,6 +167,7 @@ const std::string_view kLog =
    x = 2^k m with m in [0.7, 1.42); log m = 2 (t + t^3 / 3 + ... + t^9 / 9) with t = (m - 1) / (m + 1), whose rest is
    below 8e-10. */
 static float log_of(float x) {
+  static const float odd[] = {0.111111111f, 0.142857143f, 0.2f, 0.333333333f};
   union {
     uint32_t bits;
     float value;
@@ -182,10 +184,7 @@ static float log_of(float x) {
   }
   t = (m.value - 1.0f) / (m.value + 1.0f);
   square = t * t;
-  sum = 0.111111111f;
-  sum = sum * square + 0.142857143f;
-  sum = sum * square + 0.2f;
-  sum = sum * square + 0.333333333f;
+  sum = polynomial(sizeof odd / sizeof *odd, odd, square);
   sum = 2.0f * t + 2.0f * t * square * sum;
   return (float)k * 0.693359375f + (sum - (float)k * 2.12194440e-4f);
 }

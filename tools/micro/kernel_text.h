@@ -1,4 +1,4 @@
-// The C of each layer's function, and which a program needs.
+// The C of each layer's function of a program that predicts, and series that both kinds of program have.
 //
 // The order of additions is that of train_kernels/reference: with the same products and no contraction, the bits are
 // the same. Functions are `static`; each takes its sizes from a struct of its kind.
@@ -12,10 +12,7 @@ namespace coterie::micro_text {
 extern const std::string_view kDenseShape, kConv2dShape, kPool2dShape;
 // Forward.
 extern const std::string_view kDense, kConv2d, kMaxPool2d, kAveragePool2d, kRelu, kSoftmax;
-// exp and log by series; their bounds are in the text.
+// exp and log by series; their bounds are in the text. kLog stands behind kExp.
 extern const std::string_view kExp, kLog;
-// Backward: they add to gradients of weights and write gradients of inputs.
-extern const std::string_view kDenseGradients, kDenseInput, kConv2dGradients, kConv2dInput, kMaxPool2dInput,
-    kAveragePool2dInput, kReluInput, kCrossEntropy;
 
 }  // namespace coterie::micro_text

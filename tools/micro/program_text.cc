@@ -7,7 +7,9 @@
 #include "tools/micro/identifier.h"
 #include "tools/micro/kernel_text.h"
 #include "tools/micro/number_text.h"
+#include "tools/micro/pass_text.h"
 #include "tools/micro/shape_text.h"
+#include "tools/micro/training_text.h"
 
 namespace coterie {
 namespace {
@@ -46,8 +48,8 @@ class ProgramWriter {
                                    .has_client = frame_ != nullptr});
     program.source = "/* " + prefix_ + ".c: what " + prefix_ +
                      ".h promises. Written by `coterie model export --c`. */\n#include \"" + prefix_ +
-                     ".h\"\n\n#include <stdint.h>\n\n" + kernels() + constants() + buffers() + forward() +
-                     (trains_ ? training() : std::string()) + client();
+                     ".h\"\n\n#include <stdint.h>\n\n" + kernels() + constants() + buffers() +
+                     (trains_ ? training_text(training()) : predict()) + client();
     return program;
   }
 
@@ -61,46 +63,33 @@ class ProgramWriter {
   }
   bool is_trained(std::optional<uint32_t> tensor) const { return tensor && parameter(*tensor).value; }
   bool any(MicroKind kind) const { return std::ranges::count(layers_, kind, &MicroLayer::kind) > 0; }
-  // Whether backward has a layer of the kind whose input's gradient somebody needs.
-  bool any_input_gradient(MicroKind kind) const {
-    const auto first = layers_.begin() + static_cast<std::ptrdiff_t>(arena_.first_trained) + 1;
-    return trains_ && std::any_of(first, layers_.end(), [&](const MicroLayer& layer) { return layer.kind == kind; });
-  }
-  bool any_weight_gradient(MicroKind kind) const {
-    return trains_ && std::ranges::any_of(layers_, [&](const MicroLayer& layer) {
-             return layer.kind == kind && (is_trained(layer.weight) || is_trained(layer.bias));
-           });
-  }
-  bool any_relu_gradient() const {
-    const auto first = layers_.begin() + static_cast<std::ptrdiff_t>(arena_.first_trained);
-    return trains_ && std::any_of(first, layers_.end(), [](const MicroLayer& layer) {
-             return layer.has_relu || layer.kind == MicroKind::relu;
-           });
-  }
 
   // Only what is used: an unused static function is a warning.
   std::string kernels() const {
-    const bool pools = any(MicroKind::max_pool2d) || any(MicroKind::average_pool2d);
+    const bool has_dense = any(MicroKind::dense), has_conv = any(MicroKind::conv2d);
+    const bool has_max = any(MicroKind::max_pool2d), has_average = any(MicroKind::average_pool2d);
+    const MicroTraining passes = trains_ ? training() : MicroTraining();
+    const bool predicts = !trains_;  // alone
     const std::pair<bool, std::string_view> parts[] = {
-        {any(MicroKind::dense), kDenseShape},
-        {any(MicroKind::conv2d), kConv2dShape},
-        {pools, kPool2dShape},
+        {has_dense, kDenseShape},
+        {predicts && has_conv, kConv2dShape},
+        {predicts && (has_max || has_average), kPool2dShape},
         {any(MicroKind::softmax) || trains_, kExp},
         {trains_, kLog},
-        {any(MicroKind::dense), kDense},
-        {any(MicroKind::conv2d), kConv2d},
-        {any(MicroKind::max_pool2d), kMaxPool2d},
-        {any(MicroKind::average_pool2d), kAveragePool2d},
-        {any(MicroKind::relu), kRelu},
+        {predicts && has_dense, kDense},
+        {predicts && has_conv, kConv2d},
+        {predicts && has_max, kMaxPool2d},
+        {predicts && has_average, kAveragePool2d},
+        {predicts ? any(MicroKind::relu) : any_relu(passes), kRelu},
         {any(MicroKind::softmax), kSoftmax},
+        {trains_, kPass},
+        {trains_, kProducts},
+        {trains_ && has_dense, kDensePass},
+        {trains_ && (has_conv || has_max || has_average), kWindowShape},
+        {trains_ && (has_conv || has_max), kWindowPass},
+        {trains_ && has_average, kAveragePass},
         {trains_, kCrossEntropy},
-        {any_relu_gradient(), kReluInput},
-        {any_weight_gradient(MicroKind::dense), kDenseGradients},
-        {any_input_gradient(MicroKind::dense), kDenseInput},
-        {any_weight_gradient(MicroKind::conv2d), kConv2dGradients},
-        {any_input_gradient(MicroKind::conv2d), kConv2dInput},
-        {any_input_gradient(MicroKind::max_pool2d), kMaxPool2dInput},
-        {any_input_gradient(MicroKind::average_pool2d), kAveragePool2dInput},
+        {trains_ && any_relu_gradient(passes), kReluInput},
     };
     std::string text;
     for (const auto& [is_used, part] : parts) {
@@ -113,19 +102,37 @@ class ProgramWriter {
     std::string text;
     for (size_t k = 0; k < layers_.size(); ++k) {
       if (std::holds_alternative<std::monostate>(layers_[k].shape)) continue;
-      text += shape_constant("s_" + layer_names_[k], layers_[k].shape);
+      const std::string name = "s_" + layer_names_[k];
+      text += trains_ ? pass_shape_constant(name, layers_[k].shape) : shape_constant(name, layers_[k].shape);
     }
     for (size_t i = 0; i < arena_.parameters.size(); ++i) {
-      const MicroParameter& parameter = arena_.parameters[i];
-      const TensorInfo& tensor = graph().tensors[parameter.tensor];
-      text += "\n/* " + micro_comment(tensor.name) + ": " + sizes_text(tensor.shape) +
-              (parameter.value ? ", where training begins */\n" : " */\n") + "static const float " +
-              (parameter.value ? "start_" : "w_") + parameter_names_[i] + "[" + std::to_string(parameter.elements) +
-              "] = {\n" +
-              list_text(model_.parameters().subspan(tensor.payload_offset / sizeof(float), parameter.elements)) +
-              "};\n";
+      if (arena_.parameters[i].value) continue;
+      text += "\n" + comment_of(i) + "static const float w_" + parameter_names_[i] + "[" +
+              std::to_string(arena_.parameters[i].elements) + "] = {\n" + values_of(i) + "};\n";
     }
+    if (arena_.trained == 0) return text + "\n";
+    // Where training begins, in the order of the arena: to be copied at once.
+    text += "\nstatic const float start[" + std::to_string(arena_.trained) + "] = {\n";
+    uint64_t written = 0;
+    for (size_t i = 0; i < arena_.parameters.size(); ++i) {
+      if (!arena_.parameters[i].value) continue;
+      written += arena_.parameters[i].elements;
+      std::string values = values_of(i);
+      if (written < arena_.trained) values.insert(values.size() - 1, ",");
+      text += comment_of(i) + values;
+    }
+    text += "};\n";
     return text + "\n";
+  }
+
+  std::string comment_of(size_t parameter) const {
+    const TensorInfo& tensor = graph().tensors[arena_.parameters[parameter].tensor];
+    return "/* " + micro_comment(tensor.name) + ": " + sizes_text(tensor.shape) + " */\n";
+  }
+  std::string values_of(size_t parameter) const {
+    const MicroParameter& of = arena_.parameters[parameter];
+    const uint64_t first = graph().tensors[of.tensor].payload_offset / sizeof(float);
+    return list_text(model_.parameters().subspan(first, of.elements));
   }
 
   std::string define(const std::string& name, uint64_t offset) const {
@@ -173,39 +180,10 @@ class ProgramWriter {
     return "";
   }
 
-  std::string forward() const {
+  std::string predict() const {
     std::string calls;
     for (size_t k = 0; k < layers_.size(); ++k) calls += "  " + forward_call(k);
-    const std::string predict = "void " + prefix_ + "_predict(const float *input, float *output) {\n";
-    if (!trains_) return predict + calls + "}\n";
-    return "static void forward(const float *input) {\n" + calls + "}\n\n" + predict +
-           "  forward(input);\n  for (size_t i = 0; i < " + std::to_string(layers_.back().out) +
-           "; ++i) output[i] = " + value(layers_.size() - 1) + "[i];\n}\n";
-  }
-
-  std::string backward_calls(size_t k) const {
-    const MicroLayer& layer = layers_[k];
-    const std::string shape = "(&s_" + layer_names_[k] + ", ", dy = "d_" + layer_names_[k];
-    std::string text;
-    if (layer.has_relu || layer.kind == MicroKind::relu) {
-      text += "  relu_input(" + std::to_string(layer.out) + ", " + value(k) + ", " + dy + ");\n";
-    }
-    const std::string kind = layer.kind == MicroKind::dense ? "dense" : "conv2d";
-    if (is_trained(layer.weight) || is_trained(layer.bias)) {
-      text += "  " + kind + "_gradients" + shape + input_of(k) + ", " + dy + ", " + gradient(layer.weight) + ", " +
-              gradient(layer.bias) + ");\n";
-    }
-    if (k == arena_.first_trained) return text;
-    const std::string dx = ", d_" + layer_names_[k - 1] + ");\n";
-    switch (layer.kind) {
-      case MicroKind::dense:
-      case MicroKind::conv2d: return text + "  " + kind + "_input" + shape + dy + ", " + weight(layer.weight) + dx;
-      case MicroKind::max_pool2d: return text + "  max_pool2d_input" + shape + input_of(k) + ", " + dy + dx;
-      case MicroKind::average_pool2d: return text + "  average_pool2d_input" + shape + dy + dx;
-      case MicroKind::relu:
-      case MicroKind::softmax: break;
-    }
-    return text;
+    return "void " + prefix_ + "_predict(const float *input, float *output) {\n" + calls + "}\n";
   }
 
   std::string client() const {
@@ -221,33 +199,40 @@ class ProgramWriter {
     return client_text({.prefix = prefix_, .frame = *frame_, .spans = std::move(spans), .trained = arena_.trained});
   }
 
-  std::string training() const {
-    const size_t last = layers_.size() - 1;
-    const std::string classes = std::to_string(layers_[last].out), trained = std::to_string(arena_.trained);
-    std::string text = frame_ != nullptr ? std::string(micro_text::kRightAnswers) : std::string();
-    text += "\nvoid " + prefix_ + "_init(void) {\n";
-    for (size_t i = 0; i < arena_.parameters.size(); ++i) {
-      if (!arena_.parameters[i].value) continue;
-      const std::string& name = parameter_names_[i];
-      text += "  for (size_t i = 0; i < " + std::to_string(arena_.parameters[i].elements) + "; ++i) w_" + name +
-              "[i] = start_" + name + "[i];\n";
+  static const char* pass_of(MicroKind kind) {
+    switch (kind) {
+      case MicroKind::dense: return "dense_pass";
+      case MicroKind::conv2d:
+      case MicroKind::max_pool2d: return "window_pass";
+      case MicroKind::average_pool2d: return "average_pass";
+      case MicroKind::relu:
+      case MicroKind::softmax: break;
     }
-    text +=
-        "  for (size_t i = 0; i < " + trained + "; ++i) arena[" + trained + " + i] = 0.0f;\n  examples = 0.0f;\n}\n\n";
-    text += "float *" + prefix_ + "_parameters(void) { return arena; }\n\n";
-    text += "float " + prefix_ +
-            "_accumulate(const float *input, size_t label) {\n  float loss;\n  if (label >= " + classes +
-            ") return -1.0f;\n  forward(input);\n" +
-            (frame_ != nullptr ? "  right_answers += is_largest(" + classes + ", " + value(last) + ", label);\n"
-                               : std::string()) +
-            "  loss = cross_entropy(" + classes + ", " + value(last) + ", label, d_" + layer_names_[last] + ");\n";
-    for (size_t k = layers_.size(); k-- > arena_.first_trained;) text += backward_calls(k);
-    text += "  examples += 1.0f;\n  return loss;\n}\n\n";
-    text += "void " + prefix_ + "_apply(float learning_rate) {\n  float step;\n  if (examples < 1.0f) return;\n" +
-            "  step = learning_rate / examples;\n  for (size_t i = 0; i < " + trained +
-            "; ++i) {\n    arena[i] -= step * arena[" + trained + " + i];\n    arena[" + trained +
-            " + i] = 0.0f;\n  }\n  examples = 0.0f;\n}\n";
-    return text;
+    return "NULL";
+  }
+
+  MicroTraining training() const {
+    MicroTraining made{.prefix = prefix_,
+                       .first_trained = arena_.first_trained,
+                       .trained = arena_.trained,
+                       .counts_right = frame_ != nullptr};
+    for (size_t k = 0; k < layers_.size(); ++k) {
+      const MicroLayer& layer = layers_[k];
+      const bool has_shape = !std::holds_alternative<std::monostate>(layer.shape);
+      made.layers.push_back({.name = layer_names_[k],
+                             .pass = pass_of(layer.kind),
+                             .shape = has_shape ? "&s_" + layer_names_[k] : "NULL",
+                             .weight = weight(layer.weight),
+                             .bias = weight(layer.bias),
+                             .weight_gradient = gradient(layer.weight),
+                             .bias_gradient = gradient(layer.bias),
+                             .value = value(k),
+                             .gradient = arena_.gradients[k] ? "d_" + layer_names_[k] : "NULL",
+                             .out = layer.out,
+                             .filters = layer.bias ? parameter(*layer.bias).elements : 1,
+                             .has_relu = layer.has_relu || layer.kind == MicroKind::relu});
+    }
+    return made;
   }
 
   const Model& model_;
