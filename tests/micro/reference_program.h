@@ -9,8 +9,8 @@
 
 namespace coterie::test {
 
-// Words as the driver prints them. The model is a chain of dense, conv2d, relu, pooling and flatten. What is frozen stays
-// as it is, and is not in the hash.
+// Words as the driver prints them. The model is a chain of dense, conv2d, relu, pooling and flatten. What is frozen
+// stays as it is, and is not in the hash.
 DriverWords reference_words(const Model& model, const RigCase& facts);
 
 // The flat vector of the model's parameters behind those steps.

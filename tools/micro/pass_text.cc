@@ -3,29 +3,34 @@
 namespace coterie::micro_text {
 
 const std::string_view kPass =
-    R"(/* A pass of a layer goes over its products once, in one order, and adds each to its output, to the gradient of its
-   weights or to that of its input. `sums` is what it adds to, and x, w, y are the other two: the input, the weights,
-   and the output's gradient. */
+    R"(/* A pass goes over a layer's products once, in one order, and adds each to `sums`: the output, or the gradient
+   of the weights, or that of the input. It reads the other two: x is the input, w the weights, y the output's
+   gradient. */
 enum { TO_OUTPUT, TO_WEIGHTS, TO_INPUT };
 typedef void layer_pass(const void *shape, int to, const float *x, const float *w, const float *y, float *sums);
 )";
 
-// Of a pixel each element of y has its products in the order of c, each of x in the order of o, and each of w one. So
-// the loop over o may be the inner one, where values lie side by side.
+// Within a pixel each element of y has its products in the order of c, each of x in the order of o, and each of w one.
+// So the loop over o may be the inner one, where values lie side by side.
 const std::string_view kProducts =
-    R"(/* The products of one pixel, c by c: y[o] += x[c] w[c][o], or w[c][o] += x[c] y[o], or x[c] += y[o] w[c][o], o by o.
-   A row w[c] is `filters` floats long. */
+    R"(/* The products of one pixel, c by c, and o by o: y[o] += x[c] w[c][o], or w[c][o] += x[c] y[o], or
+   x[c] += y[o] w[c][o]. A row w[c] is `filters` floats long. */
 static void products(size_t depth, size_t block, size_t filters, int to, const float *x, const float *w,
                      const float *y, float *sums) {
   for (size_t c = 0; c < depth; ++c) {
+    const float *from = to == TO_WEIGHTS ? y : w;
+    const float *end = from + block; /* of one at least */
     if (to == TO_INPUT) {
+      const float *other = y;
       float sum = sums[c];
-      for (size_t o = 0; o < block; ++o) sum += y[o] * w[o];
+      do sum += *other++ * *from++;
+      while (from != end);
       sums[c] = sum;
     } else {
       const float factor = x[c];
-      const float *factors = to == TO_OUTPUT ? w : y;
-      for (size_t o = 0; o < block; ++o) sums[o] += factor * factors[o];
+      float *sum = sums;
+      do *sum++ += factor * *from++;
+      while (from != end);
       if (to == TO_WEIGHTS) sums += filters;
     }
     w += filters;
@@ -60,8 +65,8 @@ static size_t pixel_under(const window_shape *s, size_t out, size_t tap) {
 }
 )";
 
-// Groups are inside of the pixels of y, and taps inside of the groups. Each element of y has its products tap by tap,
-// c by c; each of w one a pixel; each of x has them pixel of y by pixel, and of a pixel those of its own group.
+// Taps are inside of groups, and groups inside of the pixels of y. Each element of y has its products tap by tap, c by
+// c. Each of w has one a pixel. Each of x has them pixel of y by pixel, and within one those of its own group alone.
 const std::string_view kWindowPass =
     R"(/* Convolution, and without weights the largest of each window, whose gradient goes to the first of the largest.
    Window by window, row by row; padding adds nothing. */
