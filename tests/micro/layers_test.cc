@@ -36,6 +36,14 @@ TEST(MicroLayers, RefuseOtherOpsByName) {
                "op squash___ (tanh) cannot be written as C: dense, conv2d");
 }
 
+// Most of such a window is padding; a count of its pixels must fit a microcontroller's size_t.
+TEST(MicroLayers, RefuseHugeWindows) {
+  ModelBuilder build("net", {4, 4, 1}, 1);
+  const TensorId x = build.max_pool2d(build.input(), {.kernel = 65536, .stride = 65536, .pad = 65535});
+  EXPECT_ERROR(layers_of(build, build.dense(build.flatten(x), 2)), ErrorCode::invalid_argument,
+               "its window has more than 2^31 - 1 pixels");
+}
+
 TEST(MicroLayers, RefuseBranches) {
   ModelBuilder build("net", {4}, 1);
   const TensorId x = build.dense(build.input(), 4);

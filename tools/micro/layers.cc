@@ -84,6 +84,7 @@ Result<MicroLayer> pool_layer(const OpInfo& op, const Shape& x) {
   if (is_average && shape.count_padding) {
     return refusal(op, "its means count padding (count_include_pad); export it without");
   }
+  if (shape.kernel_h * shape.kernel_w > kElementsMax) return refusal(op, "its window has more than 2^31 - 1 pixels");
   shape.count_padding = false;  // of a maximum it says nothing
   return MicroLayer{.kind = is_average ? MicroKind::average_pool2d : MicroKind::max_pool2d, .shape = shape};
 }
