@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/result.h"
+
 namespace coterie {
 
 // What computes a part. Called by the thread that runs the program.
@@ -38,5 +40,9 @@ struct ExternalParts {
   // is made in front of it.
   std::vector<uint32_t> order;
 };
+
+// Whether this build can have parts at all. invalid_argument, of one that was made from a list with -delegates: all of
+// a program is then computed by our kernels, so who takes parts asks first.
+Status check_has_delegates();
 
 }  // namespace coterie

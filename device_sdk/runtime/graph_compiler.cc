@@ -243,7 +243,7 @@ void GraphCompiler::add_stored_tensors(CompiledModel& compiled) {
 }
 
 void GraphCompiler::emit_forward() {
-  if (settings_.external == nullptr) {
+  if (!kHasDelegates || settings_.external == nullptr) {
     for (uint32_t i = 0; i < graph_.ops.size(); ++i) {
       if (index_.is_needed[i]) emit_forward_of(i);
     }
@@ -265,7 +265,7 @@ void GraphCompiler::emit_forward_of(uint32_t op) {
 
 void GraphCompiler::emit_backward() {
   const auto ops = static_cast<uint32_t>(graph_.ops.size());
-  if (settings_.external == nullptr) {
+  if (!kHasDelegates || settings_.external == nullptr) {
     for (uint32_t i = ops; i-- > 0;) {
       if (index_.is_needed[i]) emit_backward_of(i);
     }

@@ -4,6 +4,7 @@
 
 #include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/graph_compiler.h"
+#include "device_sdk/runtime/left_out.h"
 
 namespace coterie {
 namespace {
@@ -35,9 +36,14 @@ constexpr StepKindOf<ZeroSettings> kZeroStep{"gradient.zero", run_zero};
 
 }  // namespace
 
+Status check_has_delegates() {
+  if (!kHasDelegates) return left_out("no delegate can compute parts of a model", "delegates");
+  return {};
+}
+
 // What crosses a part's border has a reader or a maker that no fusion may take for its own.
 void GraphCompiler::keep_borders() {
-  if (settings_.external == nullptr) return;
+  if (!kHasDelegates || settings_.external == nullptr) return;
   for (const ExternalPart& part : settings_.external->parts) {
     for (const auto* border : {&part.inputs, &part.outputs}) {
       for (const uint32_t tensor : *border) index_.consumers[tensor].push_back(kNoOp);

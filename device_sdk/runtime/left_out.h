@@ -27,6 +27,11 @@ inline constexpr bool kHasChannels = false;
 #else
 inline constexpr bool kHasChannels = true;
 #endif
+#ifdef COTERIE_NO_DELEGATES  // parts that something else computes (external_part.h), of trainings and predictions
+inline constexpr bool kHasDelegates = false;
+#else
+inline constexpr bool kHasDelegates = true;
+#endif
 #ifdef COTERIE_NO_EARLY_STOPPING  // TrainOptions::early_stopping
 inline constexpr bool kHasEarlyStopping = false;
 #else

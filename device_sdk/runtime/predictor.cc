@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text/concat.h"
+#include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/graph_compiler.h"
 #include "device_sdk/runtime/prepared.h"
@@ -76,6 +77,7 @@ Status check_are_outputs(const Model& model, std::span<const uint32_t> outputs) 
 
 Result<Predictor> Predictor::create(const Model& model, uint32_t batch_size, uint64_t arena_bytes_max, uint32_t threads,
                                     const ExternalParts* external, Optimisation optimisation) {
+  if (external != nullptr) COT_TRY(check_has_delegates());
   std::vector<uint32_t> own = {model.graph().output};
   COT_TRY(check_are_floats(model, own));
   return make(model, batch_size, {std::move(own), arena_bytes_max, threads, external, optimisation});

@@ -8,6 +8,7 @@
 #include "base/text/concat.h"
 #include "device_sdk/runtime/augment.h"
 #include "device_sdk/runtime/checkpoint.h"
+#include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/flush_denormals.h"
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/optimizer_rule.h"
@@ -107,6 +108,11 @@ void clip(TrainerState& s) {
   if (s.options.clip_value > 0) kernels.clip_in_place(gradients.size(), s.options.clip_value, gradients.data());
 }
 
+bool has_parts(const TrainerState& s) { return kHasDelegates && s.parts != nullptr; }
+
+// Whether a step may have to be undone: `statistics` then has room for them.
+bool keeps_statistics(const TrainerState& s) { return s.options.loss_scaling.is_on() || has_parts(s); }
+
 // `visit` gets what the backward phase changes beside parameters: running statistics, ranges of activations.
 template <typename Visit>
 void for_each_statistic(TrainerState& s, const Visit& visit) {
@@ -119,7 +125,7 @@ void for_each_statistic(TrainerState& s, const Visit& visit) {
 }
 
 void keep_statistics(TrainerState& s) {
-  if (!s.keeps_statistics()) return;
+  if (!keeps_statistics(s)) return;
   s.statistics.clear();  // its capacity stays
   for_each_statistic(s, [&](std::span<float> v) { s.statistics.insert(s.statistics.end(), v.begin(), v.end()); });
 }
@@ -216,7 +222,7 @@ Status train_step(TrainerState& s, StepRunner* runner) {
     if (const Status ran = run_micro_batch(s, micro, share, loss, runner); !ran) {
       // The micro-batches of a failed step are not counted: the step can be tried again from its beginning.
       s.position = start;
-      if (s.parts != nullptr) put_statistics_back(s);
+      if (has_parts(s)) put_statistics_back(s);
       return ran;
     }
     s.position += micro;
@@ -258,6 +264,7 @@ Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options,
 
 Result<Trainer> Trainer::create(const Model& model, const TrainOptions& options, ExampleSource& examples,
                                 TrainingParts& parts) {
+  COT_TRY(check_has_delegates());
   COT_TRY(check_options(options));
   COT_TRY(parts.begin(model, options));
   return create_with(model, options, examples, &parts);
@@ -315,7 +322,7 @@ Result<Trainer> Trainer::create_with(const Model& model, const TrainOptions& opt
   state->make_heads();
   size_t statistics = 0;  // keep_statistics() does not allocate
   for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
-  if (state->keeps_statistics()) state->statistics.reserve(statistics);
+  if (keeps_statistics(*state)) state->statistics.reserve(statistics);
   begin(*state);
   return Trainer(std::move(state));
 }
@@ -360,7 +367,7 @@ Status Trainer::step(StepRunner* runner) {
   if (finished()) return Error(ErrorCode::conflict, "training is finished");
   // A look is a step of its own: it may be as long as an epoch, and the caller can stop in between.
   if (kHasEarlyStopping && s.is_check_due()) return s.validation->look(s.region(Region::parameters), s.step);
-  if (s.parts == nullptr) return train_step(s, runner);
+  if (!has_parts(s)) return train_step(s, runner);
   if (runner != nullptr) return bad("a StepRunner, and a delegate, do not go together: the programs change on the way");
   for (;;) {
     if (s.has_given_up_part) COT_TRY(compile_anew(s));

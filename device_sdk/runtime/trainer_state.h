@@ -51,9 +51,6 @@ struct TrainerState {
   std::vector<HeadSums> step_heads = {};    // scratch: the step's, one a head
   std::vector<uint64_t> step_ignored = {};  // likewise: rows
 
-  // Whether a step may have to be undone: `statistics` then has room for them.
-  bool keeps_statistics() const { return options.loss_scaling.is_on() || parts != nullptr; }
-
   // Changed by every step.
   Prng random;
   std::vector<uint32_t> order;  // of the examples, in this epoch; shuffled again as it ends

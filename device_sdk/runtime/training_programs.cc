@@ -31,6 +31,7 @@ Status check_examples(uint64_t examples) {
 Result<TrainingPrograms> compile_programs(const Model& model, const TrainOptions& options, uint64_t examples,
                                           TrainingParts* parts) {
   COT_TRY(check_examples(examples));
+  if (!kHasDelegates) parts = nullptr;
   if (options.gradient_offset && options.gradient_offset->size() != model.value_count()) {
     return bad(
         concat({"gradient_offset has ", options.gradient_offset->size(), " values, the model ", model.value_count()}));

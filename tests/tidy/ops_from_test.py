@@ -85,6 +85,16 @@ class OpsFromTest(unittest.TestCase):
         self.assertEqual(ops_from(b"dense -augmentation", b"relu")[3] - ways, set())
         self.assertEqual(ops_from(golden_model(), b"relu -joined_steps -memory_limit")[3] - ways, {"joined_steps", "memory_limit"})
 
+    def test_features_have_one_list(self):
+        features = ops_from_module.FEATURES
+        of_crop = ops_from_module.enumerators(ROOT / "tools/crop/crop_needs.h", "BuildFeature")
+        self.assertEqual(set(of_crop.values()), features)
+        runtime = ROOT / "device_sdk/runtime"
+        constants = {name.lower() for name in re.findall(r"#ifdef COTERIE_NO_(\w+)", (runtime / "left_out.h").read_text())}
+        self.assertLessEqual(constants, features)
+        defined = re.search(r"foreach\(feature IN ITEMS ([\w ]+)\)", (runtime / "CMakeLists.txt").read_text()).group(1)
+        self.assertLessEqual(constants, set(defined.split()))
+
     def test_a_feature_that_is_left_out_takes_its_kernels_with_it(self):
         of_features = {"narrow", "widen", "round_onto_grid", "least_and_largest"}
         self.assertLessEqual(of_features, ops_from(b"dense")[2])

@@ -108,6 +108,7 @@ std::string_view to_string(BuildFeature feature) {
     case BuildFeature::avx512: return "avx512";
     case BuildFeature::bf16: return "bf16";
     case BuildFeature::channels: return "channels";
+    case BuildFeature::delegates: return "delegates";
     case BuildFeature::early_stopping: return "early_stopping";
     case BuildFeature::encryption: return "encryption";
     case BuildFeature::heads: return "heads";

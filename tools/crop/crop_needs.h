@@ -35,6 +35,7 @@ enum class BuildFeature : uint8_t {
   avx512,
   bf16,
   channels,
+  delegates,
   early_stopping,
   encryption,
   heads,
@@ -46,10 +47,10 @@ enum class BuildFeature : uint8_t {
   waves
 };
 inline constexpr BuildFeature kBuildFeatures[] = {
-    BuildFeature::augmentation, BuildFeature::avx2,           BuildFeature::avx512,     BuildFeature::bf16,
-    BuildFeature::channels,     BuildFeature::early_stopping, BuildFeature::encryption, BuildFeature::heads,
-    BuildFeature::joined_steps, BuildFeature::memory_limit,   BuildFeature::qat,        BuildFeature::soft_labels,
-    BuildFeature::threads,      BuildFeature::waves};
+    BuildFeature::augmentation, BuildFeature::avx2,         BuildFeature::avx512,         BuildFeature::bf16,
+    BuildFeature::channels,     BuildFeature::delegates,    BuildFeature::early_stopping, BuildFeature::encryption,
+    BuildFeature::heads,        BuildFeature::joined_steps, BuildFeature::memory_limit,   BuildFeature::qat,
+    BuildFeature::soft_labels,  BuildFeature::threads,      BuildFeature::waves};
 std::string_view to_string(BuildFeature feature);
 std::optional<BuildFeature> build_feature_from(std::string_view name);
 

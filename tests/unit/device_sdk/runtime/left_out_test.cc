@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "device_sdk/runtime/evaluator.h"
+#include "device_sdk/runtime/external_part.h"
+#include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/train_options.h"
+#include "device_sdk/runtime/trainer.h"
+#include "device_sdk/runtime/training_parts.h"
 #include "tests/unit/device_sdk/runtime/runtime_fixtures.h"
 
 namespace coterie::test {
@@ -28,15 +32,38 @@ TEST(LeftOut, TrainingThatAsksForItIsRefusedByName) {
 
 TEST(LeftOut, AnEvaluationThatAsksForItIsRefusedByName) {
   ModelBuilder build("mlp", {4}, 1);
-  const Result<Bytes> file = build.finish(build.dense(build.input(), 2));
-  ASSERT_OK(file);
-  const Result<Model> model = Model::load(*file);
-  ASSERT_OK(model);
+  const Model model = load_or_die(build.finish(build.dense(build.input(), 2)));
   LossSettings loss;
-  EXPECT_OK(Evaluator::create(*model, loss, 4));
-  EXPECT_ERROR(Evaluator::create(*model, loss, 4, limits::kArenaBytesMax, 2), ErrorCode::invalid_argument, "-threads");
-  loss.heads = {{.output = model->graph().tensors[model->graph().output].name, .loss = loss.kind}};
-  EXPECT_ERROR(Evaluator::create(*model, loss, 4), ErrorCode::invalid_argument, "-heads");
+  EXPECT_OK(Evaluator::create(model, loss, 4));
+  EXPECT_ERROR(Evaluator::create(model, loss, 4, limits::kArenaBytesMax, 2), ErrorCode::invalid_argument, "-threads");
+  loss.heads = {{.output = model.graph().tensors[model.graph().output].name, .loss = loss.kind}};
+  EXPECT_ERROR(Evaluator::create(model, loss, 4), ErrorCode::invalid_argument, "-heads");
+}
+
+// Asked for anything, they fail the test: nobody may begin a training that takes them.
+struct UnaskedParts final : TrainingParts {
+  Status begin(const Model&, const TrainOptions&) override {
+    ADD_FAILURE();
+    return {};
+  }
+  Result<const ExternalParts*> parts_for(uint32_t) override {
+    ADD_FAILURE();
+    return nullptr;
+  }
+  bool has_given_up() override { return false; }
+};
+
+TEST(LeftOut, WhatADelegateComputesIsRefusedByName) {
+  ModelBuilder build("mlp", {4}, 1);
+  const Model model = load_or_die(build.finish(build.dense(build.input(), 2)));
+  const ExternalParts parts;
+  EXPECT_OK(Predictor::create(model, 1));
+  EXPECT_ERROR(Predictor::create(model, 1, limits::kArenaBytesMax, 1, &parts), ErrorCode::invalid_argument,
+               "-delegates");
+  Examples examples(8, 4, 2);
+  UnaskedParts asked;
+  EXPECT_OK(Trainer::create(model, TrainOptions(), examples));
+  EXPECT_ERROR(Trainer::create(model, TrainOptions(), examples, asked), ErrorCode::invalid_argument, "-delegates");
 }
 
 }  // namespace
