@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_sdk/runtime/delegate/fence.h"
+#include "device_sdk/runtime/delegate/part_runner.h"
 #include "device_sdk/runtime/delegate/partition.h"
 #include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/predictor.h"

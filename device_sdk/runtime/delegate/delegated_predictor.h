@@ -10,7 +10,9 @@
 
 #include "base/result.h"
 #include "device_sdk/runtime/delegate/delegate.h"
-#include "device_sdk/runtime/delegate/part_runner.h"
+#include "device_sdk/runtime/delegate/device_buffers.h"
+#include "device_sdk/runtime/delegate/partition.h"
+#include "device_sdk/runtime/delegate/verification.h"
 #include "device_sdk/runtime/limits.h"
 #include "device_sdk/runtime/model.h"
 

@@ -14,18 +14,18 @@ Error given_up(const std::string& what) { return {ErrorCode::refused, what}; }
 
 }  // namespace
 
-PartRunner::PartRunner(Model model, Delegate& delegate, PlannedPart part, uint32_t batch_size)
-    : model_(std::move(model)), delegate_(delegate), part_(std::move(part)), batch_size_(batch_size) {}
+PartRunner::PartRunner(Model model, PlannedPart part, uint32_t batch_size)
+    : model_(std::move(model)), part_(std::move(part)), batch_size_(batch_size) {}
 
 Result<std::shared_ptr<PartRunner>> PartRunner::create(const Model& model, Delegate& delegate, const PlannedPart& part,
                                                        uint32_t batch_size, uint32_t threads) {
   COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), batch_size));
-  std::shared_ptr<PartRunner> runner(new PartRunner(model, delegate, part, batch_size));
+  std::shared_ptr<PartRunner> runner(new PartRunner(model, part, batch_size));
   for (const auto* list : {&part.inputs, &part.outputs}) {
     for (const uint32_t tensor : *list) runner->elements_.push_back(elements(inferred.types[tensor].shape));
   }
   COT_TRY(fenced([&]() -> Status {
-    COT_TRY(runner->allocate());
+    COT_ASSIGN(runner->device_, DeviceBuffers::create(delegate, runner->elements_));
     const DelegatePart given{
         {model.graph(), inferred.types, model.parameters()}, part.ops, part.inputs, part.outputs, threads};
     COT_ASSIGN(runner->compiled_, delegate.compile(given));
@@ -35,24 +35,13 @@ Result<std::shared_ptr<PartRunner>> PartRunner::create(const Model& model, Deleg
   return runner;
 }
 
+// The part goes before its buffers do.
 PartRunner::~PartRunner() {
   const Status released = fenced([&]() -> Status {
     compiled_.reset();
-    for (void* const buffer : device_) delegate_.memory()->release(buffer);
     return {};
   });
   (void)released;  // nobody is left to hear of it
-}
-
-Status PartRunner::allocate() {
-  if (delegate_.traits().domain == MemoryDomain::host) return {};
-  DeviceMemory* const memory = delegate_.memory();
-  if (memory == nullptr) return given_up("its domain is device, and it has no memory");
-  for (const uint64_t count : elements_) {
-    COT_ASSIGN(void* const buffer, memory->allocate(count * sizeof(float)));
-    device_.push_back(buffer);
-  }
-  return {};
 }
 
 const char* PartRunner::run(float* const* buffers) {
@@ -98,16 +87,9 @@ Status PartRunner::run_on(float* const* buffers) {
     const std::vector<void*> host(buffers, buffers + inputs + outputs);
     return compiled_->run(std::span(host).first(inputs), std::span(host).last(outputs));
   }
-  DeviceMemory& memory = *delegate_.memory();
-  const auto count = [&](size_t i) {
-    ++copies_.copies;
-    copies_.bytes += elements_[i] * sizeof(float);
-    return elements_[i] * sizeof(float);
-  };
-  for (size_t i = 0; i < inputs; ++i) COT_TRY(memory.write(device_[i], buffers[i], count(i)));
-  COT_TRY(compiled_->run(std::span(device_).first(inputs), std::span(device_).last(outputs)));
-  for (size_t i = inputs; i < device_.size(); ++i) COT_TRY(memory.read(buffers[i], device_[i], count(i)));
-  return {};
+  COT_TRY(device_.write(0, inputs, buffers, copies_));
+  COT_TRY(compiled_->run(device_.pointers().first(inputs), device_.pointers().last(outputs)));
+  return device_.read(inputs, inputs + outputs, buffers, copies_);
 }
 
 }  // namespace coterie

@@ -9,18 +9,13 @@
 #include <vector>
 
 #include "device_sdk/runtime/delegate/delegate.h"
+#include "device_sdk/runtime/delegate/device_buffers.h"
 #include "device_sdk/runtime/delegate/partition.h"
 #include "device_sdk/runtime/delegate/verification.h"
 #include "device_sdk/runtime/external_part.h"
 #include "device_sdk/runtime/model.h"
 
 namespace coterie {
-
-// How often and how much was copied between our memory and a device's.
-struct BorderCopies {
-  uint64_t runs = 0;
-  uint64_t copies = 0, bytes = 0;
-};
 
 class PartRunner final : public ExternalStep {
  public:
@@ -39,18 +34,16 @@ class PartRunner final : public ExternalStep {
   const BorderCopies& copies() const { return copies_; }
 
  private:
-  PartRunner(Model model, Delegate& delegate, PlannedPart part, uint32_t batch_size);
+  PartRunner(Model model, PlannedPart part, uint32_t batch_size);
 
-  Status allocate();
   Status verify(float* const* buffers);
   Status run_on(float* const* buffers);
 
   const Model model_;
-  Delegate& delegate_;
   const PlannedPart part_;
   const uint32_t batch_size_;
   std::vector<uint64_t> elements_;  // of each buffer: inputs, then outputs
-  std::vector<void*> device_;       // likewise, where the domain is device
+  DeviceBuffers device_;            // likewise; none where the domain is host
   std::unique_ptr<CompiledPart> compiled_;
   std::optional<VerifiedPart> verified_;
   std::string refusal_;

@@ -23,22 +23,22 @@ std::vector<float*> pointers_of(std::vector<GuardedBuffer>& lent) {
 
 }  // namespace
 
-TrainingRunner::TrainingRunner(Model model, Delegate& delegate, PlannedPart part, Settings settings)
-    : model_(std::move(model)), delegate_(delegate), part_(std::move(part)), settings_(std::move(settings)) {
+TrainingRunner::TrainingRunner(Model model, PlannedPart part, Settings settings)
+    : model_(std::move(model)), part_(std::move(part)), settings_(std::move(settings)) {
   forward_.runner = backward_.runner = this;
 }
 
 Result<std::shared_ptr<TrainingRunner>> TrainingRunner::create(const Model& model, Delegate& delegate,
                                                                const PlannedPart& part, Settings settings) {
   COT_ASSIGN(const InferredTypes inferred, infer_types(model.graph(), settings.batch_size));
-  std::shared_ptr<TrainingRunner> runner(new TrainingRunner(model, delegate, part, std::move(settings)));
+  std::shared_ptr<TrainingRunner> runner(new TrainingRunner(model, part, std::move(settings)));
   for (size_t group = 0; group < kGroups; ++group) {
     for (const uint32_t tensor : runner->tensors(group)) {
       runner->elements_.push_back(elements(inferred.types[tensor].shape));
     }
   }
   COT_TRY(fenced([&]() -> Status {
-    COT_TRY(runner->allocate());
+    COT_ASSIGN(runner->device_, DeviceBuffers::create(delegate, runner->elements_));
     const DelegatePart given{
         .model = {model.graph(), inferred.types, model.parameters(), &runner->settings_.is_trained},
         .ops = part.ops,
@@ -55,10 +55,10 @@ Result<std::shared_ptr<TrainingRunner>> TrainingRunner::create(const Model& mode
   return runner;
 }
 
+// The part goes before its buffers do.
 TrainingRunner::~TrainingRunner() {
   const Status released = fenced([&]() -> Status {
     compiled_.reset();
-    for (void* const buffer : device_) delegate_.memory()->release(buffer);
     return {};
   });
   (void)released;  // nobody is left to hear of it
@@ -82,17 +82,6 @@ size_t TrainingRunner::first(size_t group) const {
   size_t at = 0;
   for (size_t i = 0; i < group; ++i) at += tensors(i).size();
   return at;
-}
-
-Status TrainingRunner::allocate() {
-  if (delegate_.traits().domain == MemoryDomain::host) return {};
-  DeviceMemory* const memory = delegate_.memory();
-  if (memory == nullptr) return given_up("its domain is device, and it has no memory");
-  for (const uint64_t count : elements_) {
-    COT_ASSIGN(void* const buffer, memory->allocate(count * sizeof(float)));
-    device_.push_back(buffer);
-  }
-  return {};
 }
 
 const char* TrainingRunner::Forward::run(float* const* buffers) {
@@ -208,27 +197,15 @@ Status TrainingRunner::call(bool is_forward, float* const* buffers) {
   const size_t end = first(is_forward ? kOutputGradients : kGroups);
   const size_t first_given = first(is_forward ? kInputs : kOutputGradients);
   const size_t first_made = first(is_forward ? kOutputs : kGradients);
-  const auto count = [&](size_t i) {
-    ++copies_.copies;
-    copies_.bytes += elements_[i] * sizeof(float);
-    return elements_[i] * sizeof(float);
-  };
-  if (is_on_device) {
-    for (size_t i = first_given; i < first_made; ++i) {
-      COT_TRY(delegate_.memory()->write(device_[i], buffers[i], count(i)));
-    }
-  }
-  const std::vector<void*> given = is_on_device ? std::vector<void*>(device_.begin(), device_.begin() + end)
-                                                : std::vector<void*>(buffers, buffers + end);
+  if (is_on_device) COT_TRY(device_.write(first_given, first_made, buffers, copies_));
+  const std::vector<void*> host(buffers, buffers + end);
+  const std::span<void* const> given = is_on_device ? device_.pointers().first(end) : host;
   const auto of = [&](size_t group) {
-    return first(group + 1) > end ? std::span<void* const>()
-                                  : std::span<void* const>(given).subspan(first(group), tensors(group).size());
+    return first(group + 1) > end ? std::span<void* const>() : given.subspan(first(group), tensors(group).size());
   };
   const TrainingBuffers all{of(kInputs), of(kParameters), of(kOutputs), of(kOutputGradients), of(kGradients)};
   COT_TRY(is_forward ? compiled_->forward(all) : compiled_->backward(all));
-  if (is_on_device) {
-    for (size_t i = first_made; i < end; ++i) COT_TRY(delegate_.memory()->read(buffers[i], device_[i], count(i)));
-  }
+  if (is_on_device) COT_TRY(device_.read(first_made, end, buffers, copies_));
   return {};
 }
 

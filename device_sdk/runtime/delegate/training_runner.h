@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "device_sdk/runtime/delegate/delegate.h"
+#include "device_sdk/runtime/delegate/device_buffers.h"
 #include "device_sdk/runtime/delegate/guarded_buffer.h"
-#include "device_sdk/runtime/delegate/part_runner.h"
 #include "device_sdk/runtime/delegate/partition.h"
 #include "device_sdk/runtime/delegate/verification.h"
 #include "device_sdk/runtime/external_part.h"
@@ -54,12 +54,11 @@ class TrainingRunner {
   };
   using Lent = std::vector<GuardedBuffer>;
 
-  TrainingRunner(Model model, Delegate& delegate, PlannedPart part, Settings settings);
+  TrainingRunner(Model model, PlannedPart part, Settings settings);
 
   const std::vector<uint32_t>& tensors(size_t group) const;
   size_t first(size_t group) const;  // buffer
   bool is_due() const;
-  Status allocate();
   Status forward(float* const* buffers);
   Status backward(float* const* buffers);
   Status verify_forward(float* const* buffers);
@@ -71,11 +70,10 @@ class TrainingRunner {
   std::vector<std::span<const float>> views(float* const* buffers, size_t group) const;
 
   const Model model_;
-  Delegate& delegate_;
   const PlannedPart part_;
   const Settings settings_;
   std::vector<uint64_t> elements_;  // of each buffer
-  std::vector<void*> device_;       // likewise, where the domain is device
+  DeviceBuffers device_;            // likewise; none where the domain is host
   std::unique_ptr<TrainingPart> compiled_;
   Forward forward_;
   Backward backward_;

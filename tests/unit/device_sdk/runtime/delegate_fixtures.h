@@ -1,7 +1,6 @@
 // Delegates for tests: one that computes parts with our own kernels, and does wrong where it is told to.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -12,6 +11,7 @@
 #include "device_sdk/runtime/delegate/delegate.h"
 #include "device_sdk/runtime/delegate/verification.h"
 #include "device_sdk/runtime/predictor.h"
+#include "tests/unit/device_sdk/runtime/heap_memory.h"
 
 namespace coterie::test {
 
@@ -29,14 +29,14 @@ enum class Deed {
   does_not_compile,
 };
 
-class ReferenceDelegate final : public Delegate, public DeviceMemory {
+class ReferenceDelegate final : public Delegate {
  public:
   explicit ReferenceDelegate(const Model& model, Deed deed = Deed::none) : model_(model), deed_(deed) {}
 
   DelegateTraits traits_ = {.name = "reference", .version = "1", .saved_nanoseconds_per_flop = 1e9};
   std::set<OpKind> refused_kinds;
   std::set<uint32_t> refused_ops;
-  std::set<void*> allocated;
+  HeapMemory heap;
 
   DelegateTraits traits() const override { return traits_; }
   std::string refusal(const DelegateGraph& model, uint32_t op) const override {
@@ -59,20 +59,7 @@ class ReferenceDelegate final : public Delegate, public DeviceMemory {
     return std::unique_ptr<CompiledPart>(std::move(made));
   }
 
-  DeviceMemory* memory() override { return traits_.domain == MemoryDomain::device ? this : nullptr; }
-  Result<void*> allocate(uint64_t bytes) override { return *allocated.insert(std::malloc(bytes)).first; }
-  void release(void* buffer) override {
-    allocated.erase(buffer);
-    std::free(buffer);
-  }
-  Status write(void* to, const float* from, uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Status read(float* to, const void* from, uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
+  DeviceMemory* memory() override { return traits_.domain == MemoryDomain::device ? &heap : nullptr; }
 
  private:
   struct Part final : CompiledPart {

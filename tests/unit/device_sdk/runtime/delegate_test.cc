@@ -207,14 +207,14 @@ TEST(DelegatedPredictor, CopiesToADeviceAndCountsIt) {
   {
     Result<DelegatedPredictor> predictor = DelegatedPredictor::create(model, delegate, {.batch_size = 2});
     ASSERT_OK(predictor);
-    EXPECT_EQ(delegate.allocated.size(), 2u);
+    EXPECT_EQ(delegate.heap.allocated.size(), 2u);
     EXPECT_EQ(outputs_of(*predictor, model, inputs, 4), own_outputs(model, inputs, 4, 2));
     const BorderCopies copies = predictor->report().parts.at(0).copies;
     EXPECT_EQ(copies.runs, 2u);
     EXPECT_EQ(copies.copies, 4u);
     EXPECT_EQ(copies.bytes, 2 * 2 * (in + out) * sizeof(float));
   }
-  EXPECT_TRUE(delegate.allocated.empty());
+  EXPECT_TRUE(delegate.heap.allocated.empty());
 }
 
 }  // namespace

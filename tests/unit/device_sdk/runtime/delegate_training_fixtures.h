@@ -1,7 +1,6 @@
 // A delegate for tests that computes parts of a training with our own kernels, and does wrong where it is told to.
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "device_sdk/runtime/delegate/part_gradients.h"
 #include "device_sdk/runtime/delegate/verification.h"
 #include "device_sdk/runtime/predictor.h"
+#include "tests/unit/device_sdk/runtime/heap_memory.h"
 
 namespace coterie::test {
 
@@ -34,7 +34,7 @@ enum class TrainingDeed {
   does_not_compile,
 };
 
-class ReferenceTrainer final : public Delegate, public DeviceMemory {
+class ReferenceTrainer final : public Delegate {
  public:
   explicit ReferenceTrainer(Model model, TrainingDeed deed = TrainingDeed::none)
       : model_(std::move(model)), deed_(deed) {}
@@ -43,7 +43,7 @@ class ReferenceTrainer final : public Delegate, public DeviceMemory {
       .name = "reference", .version = "1", .computes_backward = true, .saved_nanoseconds_per_flop = 1e9};
   std::set<OpKind> refused_kinds;
   std::set<uint32_t> refused_ops;
-  std::set<void*> allocated;
+  HeapMemory heap;
   int forwards = 0, backwards = 0;  // of all parts
   std::vector<DelegatePart> parts;  // that were compiled; their models are gone
 
@@ -74,20 +74,7 @@ class ReferenceTrainer final : public Delegate, public DeviceMemory {
     return std::unique_ptr<TrainingPart>(std::move(made));
   }
 
-  DeviceMemory* memory() override { return traits_.domain == MemoryDomain::device ? this : nullptr; }
-  Result<void*> allocate(uint64_t bytes) override { return *allocated.insert(std::malloc(bytes)).first; }
-  void release(void* buffer) override {
-    allocated.erase(buffer);
-    std::free(buffer);
-  }
-  Status write(void* to, const float* from, uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Status read(float* to, const void* from, uint64_t bytes) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
+  DeviceMemory* memory() override { return traits_.domain == MemoryDomain::device ? &heap : nullptr; }
 
  private:
   struct Part final : TrainingPart {

@@ -370,7 +370,7 @@ TEST(DelegatedTraining, CopiesToADeviceAndCountsIt) {
   const DelegateReport::Part& part = seen.report.at(0).report.parts.at(0);
   EXPECT_EQ(part.copies.runs, 10u);
   EXPECT_EQ(part.copies.bytes, 10 * (part.plan.input_bytes + part.plan.output_bytes));
-  EXPECT_TRUE(delegate.allocated.empty());
+  EXPECT_TRUE(delegate.heap.allocated.empty());
 }
 
 // A checkpoint is one of ours: it goes on without the delegate.
