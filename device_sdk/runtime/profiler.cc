@@ -4,51 +4,18 @@
 #include <cstring>
 #include <optional>
 
-#include "base/random.h"
 #include "base/text/concat.h"
 #include "device_sdk/runtime/batch_program.h"
 #include "device_sdk/runtime/flush_denormals.h"
-#include "device_sdk/runtime/loss_rule.h"
 #include "device_sdk/runtime/ops/convolution.h"
 #include "device_sdk/runtime/optimizer_rule.h"
+#include "device_sdk/runtime/random_examples.h"
 #include "device_sdk/runtime/shape_inference.h"
 #include "device_sdk/runtime/training_kernels.h"
 #include "train_kernels/conv2d_algorithm.h"
 
 namespace coterie {
 namespace {
-
-// Floats in [-1, 1], tokens 0 and 1 (which every table has), the classes in turn.
-class RandomExamples final : public ExampleSource {
- public:
-  RandomExamples(const Model& model, const LossSettings& loss, uint64_t count)
-      : model_(model), loss_(loss), count_(count), classes_(static_cast<uint64_t>(model.output_shape().back())) {}
-
-  uint64_t size() const override { return count_; }
-  Status read(uint64_t index, const Example& to) override {
-    Prng prng = Prng::derived(1, index);
-    for (size_t i = 0; i < to.input_count(); ++i) {
-      if (model_.input_type(i) == DataType::int32) {
-        for (int32_t& token : to.tokens(i)) token = static_cast<int32_t>(prng.below(2));
-      } else {
-        for (float& value : to.features(i)) value = static_cast<float>(prng.uniform(-1, 1));
-      }
-    }
-    if (loss_.target == TargetKind::values) {
-      // Inside what every loss takes: probabilities that add up to 1.
-      for (float& value : to.targets()) value = 1 / static_cast<float>(classes_);
-    } else {
-      const auto label = static_cast<int32_t>(index % classes_);
-      for (int32_t& target : to.labels()) target = is_valid_label(loss_.kind, classes_, label) ? label : 1;
-    }
-    return {};
-  }
-
- private:
-  const Model& model_;
-  const LossSettings& loss_;
-  uint64_t count_, classes_;
-};
 
 // Where the times of a step are added up: one cell an op and two more, for each of forward and what is behind it.
 class Times {

@@ -13,7 +13,8 @@ void add_delegate(CLI::App& model, Invocation& invocation) {
   CLI::App* delegate =
       add_command(model, "delegate", "what a delegate would compute of a model, and whether it is right",
                   "  coterie model delegate net.cotf --to onednn --batch 32\n"
-                  "  coterie model delegate net.cotf --to opencl --whatever-cost\n\n"
+                  "  coterie model delegate net.cotf --to opencl --whatever-cost\n"
+                  "  coterie model delegate net.cotf --to onednn --batch 32 --train\n\n"
                   "Exit code 1: the delegate computes something else, or fails.");
   const auto options = std::make_shared<ModelDelegateOptions>();
   delegate->add_option("FILE", options->model, "model file")->required()->type_name("");
@@ -32,6 +33,17 @@ void add_delegate(CLI::App& model, Invocation& invocation) {
       ->check(between<uint32_t>(1, limits::kThreadsMax));
   delegate->add_flag("--whatever-cost", options->takes_whatever_cost,
                      "also parts whose borders cost more than they save");
+  CLI::Option* const trains =
+      delegate->add_flag("--train", options->trains,
+                         "a training, forward and backward: which ops train through it, and why not the others");
+  delegate
+      ->add_option_function<std::string>(
+          "--loss", [options](const std::string& name) { options->loss = *loss_from(name); },
+          "of --train, with classes as labels")
+      ->default_str("softmax_cross_entropy")
+      ->type_name("NAME")
+      ->needs(trains)
+      ->check(one_of({loss_names().begin(), loss_names().end()}));
   delegate->add_flag("--json", options->as_json, "print JSON");
   delegate->callback([&invocation, options] { invocation.run = [options] { return delegate_model(*options); }; });
 }

@@ -45,6 +45,10 @@ std::string check_text(const DelegateReport::Part& part) {
     text += "\n  gradients by " + format_digits(part.gradients->difference) + " in norm, bound " +
             format_digits(part.gradients->bound) + ", norm " + format_digits(part.gradients->largest);
   }
+  if (!part.unsettled.empty()) text += "\n  the next batches decide: " + printable(part.unsettled);
+  if (part.checks > 0) {
+    text += "\n  checked in " + format_count(part.checks) + " of " + counted(part.copies.runs, "run");
+  }
   return text;
 }
 
@@ -125,6 +129,8 @@ nlohmann::json delegate_json(const Model& model, const DelegateReport& report) {
                             {"bound", part.gradients->bound},
                             {"norm", part.gradients->largest}};
     }
+    if (part.checks > 0) entry["checks"] = part.checks;
+    if (!part.unsettled.empty()) entry["unsettled"] = part.unsettled;
     parts.push_back(std::move(entry));
   }
   for (const auto& [op, place] : places_of(report)) {

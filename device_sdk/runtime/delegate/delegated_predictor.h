@@ -32,7 +32,11 @@ struct DelegateReport {
     std::string refusal;                   // why our kernels compute it after all; empty: the delegate does
     std::optional<VerifiedPart> verified;  // none before the first run
     BorderCopies copies;
-    std::optional<VerifiedPart> gradients = {};  // of a training, in norm (gradient_check.h); none before the first
+    // A training alone has these: its gradients in norm (gradient_check.h), none before the first; how many batches
+    // were held against ours; and what differed in the last of them, while the next batches decide.
+    std::optional<VerifiedPart> gradients = {};
+    uint64_t checks = 0;
+    std::string unsettled = {};
   };
   DelegateTraits traits;
   std::vector<Part> parts;

@@ -132,6 +132,8 @@ std::vector<TrainingDelegation::Batch> TrainingDelegation::report() const {
       if (const TrainingRunner* runner = batch->parts[i].runner.get()) {
         part.verified = runner->verified();
         part.gradients = runner->gradients();
+        part.checks = runner->checks();
+        if (part.refusal.empty()) part.unsettled = runner->unsettled();
         part.copies = runner->copies();
       }
       report.parts.push_back(std::move(part));

@@ -101,11 +101,12 @@ const char* TrainingRunner::Backward::run(float* const* buffers) {
 }
 
 // The first, the second, the fourth, ...; and again behind gradients that differed.
-bool TrainingRunner::is_due() const { return is_unsettled_ || std::has_single_bit(copies_.runs); }
+bool TrainingRunner::is_due() const { return !unsettled_.empty() || std::has_single_bit(copies_.runs); }
 
 Status TrainingRunner::forward(float* const* buffers) {
   ++copies_.runs;
   checks_batch_ = is_due();
+  checks_ += checks_batch_ ? 1 : 0;
   return checks_batch_ ? verify_forward(buffers) : call(true, buffers);
 }
 
@@ -177,15 +178,16 @@ Status TrainingRunner::verify_backward(float* const* buffers) {
   COT_ASSIGN(const GradientCheck check,
              check_gradients(model_, part_, settings_.batch_size, present_values(buffers), views(buffers, kInputs),
                              views(buffers, kOutputGradients), views(pointers.data(), kGradients)));
-  is_unsettled_ = !check.mismatch.empty();
-  gradient_failures_ = is_unsettled_ ? gradient_failures_ + 1 : 0;
+  unsettled_ = check.mismatch;
+  const bool is_unsettled = !unsettled_.empty();
+  gradient_failures_ = is_unsettled ? gradient_failures_ + 1 : 0;
   if (gradient_failures_ == kGradientTries) {
     return given_up(check.mismatch + "; so were others in " + std::to_string(kGradientTries - 1) + " batches before");
   }
-  if (!is_unsettled_) gradients_ = check.nearest;
+  if (!is_unsettled) gradients_ = check.nearest;
   for (size_t i = 0; i < part_.gradients.size(); ++i) {
     const size_t at = first(kGradients) + i;
-    const float* const from = is_unsettled_ ? check.own[i].data() : pointers[at];
+    const float* const from = is_unsettled ? check.own[i].data() : pointers[at];
     std::memcpy(buffers[at], from, elements_[at] * sizeof(float));
   }
   return {};

@@ -39,7 +39,10 @@ class TrainingRunner {
   const std::string& refusal() const { return refusal_; }                      // why it is given up; empty: it is not
   const std::optional<VerifiedPart>& verified() const { return verified_; }    // its values, when last held
   const std::optional<VerifiedPart>& gradients() const { return gradients_; }  // likewise, in norm
-  const BorderCopies& copies() const { return copies_; }                       // runs: batches
+  // Why gradients of its last check were ours, while the next batches decide; empty: they were its own.
+  const std::string& unsettled() const { return unsettled_; }
+  uint64_t checks() const { return checks_; }             // batches that were held against ours, forward and backward
+  const BorderCopies& copies() const { return copies_; }  // runs: batches
 
  private:
   // The kinds of a part's buffers, in the order in which the program gives them (external_part.h).
@@ -78,7 +81,8 @@ class TrainingRunner {
   Forward forward_;
   Backward backward_;
   bool checks_batch_ = false;  // the one that runs
-  bool is_unsettled_ = false;  // its gradients differed in the last check
+  uint64_t checks_ = 0;
+  std::string unsettled_;
   int gradient_failures_ = 0;  // in a row
   std::optional<VerifiedPart> verified_, gradients_;
   std::string refusal_;
