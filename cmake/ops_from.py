@@ -29,7 +29,7 @@ WAYS = {"depthwise", "fft", "winograd", "winograd_4x4"}
 # without avx512, too), and what device_sdk/runtime/left_out.h says. A build has them unless every list that it is made from
 # leaves them out; model files do not say.
 FEATURES = {"augmentation", "avx2", "avx512", "bf16", "channels", "delegates", "early_stopping", "encryption", "heads", "joined_steps",
-            "memory_limit", "qat", "soft_labels", "threads", "waves"}
+            "loss_scaling", "memory_limit", "qat", "soft_labels", "threads", "waves"}
 # The sources of device_sdk/runtime that nothing reaches without a feature: their kernels are left out, too.
 SOURCES_OF = {"bf16": {"program_bfloat16.cc"}, "qat": {"fake_quantise.cc"}}
 KERNELS_OF = {"soft_labels": {"cross_entropy_of_targets"}}  # and these

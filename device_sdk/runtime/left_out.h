@@ -47,6 +47,11 @@ inline constexpr bool kHasHeads = false;
 #else
 inline constexpr bool kHasHeads = true;
 #endif
+#ifdef COTERIE_NO_LOSS_SCALING  // TrainOptions::loss_scaling
+inline constexpr bool kHasLossScaling = false;
+#else
+inline constexpr bool kHasLossScaling = true;
+#endif
 #ifdef COTERIE_NO_MEMORY_LIMIT  // TrainOptions::planned_bytes_max
 inline constexpr bool kHasMemoryLimit = false;
 #else

@@ -49,6 +49,9 @@ Status check_left_out(const TrainOptions& options) {
     return left_out("training: checkpoints cannot be encrypted", "encryption");
   }
   if (!kHasHeads && !options.loss.heads.empty()) return left_out("training: no heads can be trained", "heads");
+  if (!kHasLossScaling && options.loss_scaling != LossScaling()) {
+    return left_out("training: the loss cannot be scaled", "loss_scaling");
+  }
   if (!kHasMemoryLimit && options.planned_bytes_max > 0) {
     return left_out("training: planned_bytes_max must be 0", "memory_limit");
   }
@@ -130,7 +133,7 @@ Status check_options(const TrainOptions& options) {
   COT_TRY(check_loss(options.loss));
   COT_TRY(check_optimizer(options.optimizer));
   COT_TRY(check_schedule(options.schedule));
-  COT_TRY(check_loss_scaling(options.loss_scaling));
+  if (kHasLossScaling) COT_TRY(check_loss_scaling(options.loss_scaling));
   if (const auto& q = options.qat;
       kHasQat && q &&
       (to_string(q->parts) == "unknown" || q->weight_bits < kWeightBitsMin || q->weight_bits > kWeightBitsMax)) {

@@ -69,7 +69,7 @@ Status run_micro_batch(TrainerState& s, size_t batch, float share, StepLoss& los
   StepContext context{.kernels = training_kernels(s.options),
                       .sums = &loss.sums,
                       .loss_weight = &loss.weight,
-                      .loss_scale = s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,
+                      .loss_scale = kHasLossScaling && s.loss_scale.scale > 0 ? share * s.loss_scale.scale : share,
                       .is_part_of_step = share < 1,
                       // By the place in the training, not by a generator that runs along: a training that is resumed
                       // drops out the same units.
@@ -111,7 +111,9 @@ void clip(TrainerState& s) {
 bool has_parts(const TrainerState& s) { return kHasDelegates && s.parts != nullptr; }
 
 // Whether a step may have to be undone: `statistics` then has room for them.
-bool keeps_statistics(const TrainerState& s) { return s.options.loss_scaling.is_on() || has_parts(s); }
+bool keeps_statistics(const TrainerState& s) {
+  return (kHasLossScaling && s.options.loss_scaling.is_on()) || has_parts(s);
+}
 
 // `visit` gets what the backward phase changes beside parameters: running statistics, ranges of activations.
 template <typename Visit>
@@ -145,7 +147,7 @@ bool unscale(TrainerState& s, double factor) {
   const auto multiply = [&](double by) {
     if (by != 1) kernels::kernels().scale_in_place(gradients.size(), static_cast<float>(by), gradients.data());
   };
-  if (s.loss_scale.scale == 0) {
+  if (!kHasLossScaling || s.loss_scale.scale == 0) {
     multiply(factor);
     return true;
   }
@@ -320,9 +322,11 @@ Result<Trainer> Trainer::create_with(const Model& model, const TrainOptions& opt
       .random = Prng(options.seed),
       .order = std::vector<uint32_t>(count)});
   state->make_heads();
-  size_t statistics = 0;  // keep_statistics() does not allocate
-  for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
-  if (keeps_statistics(*state)) state->statistics.reserve(statistics);
+  if (keeps_statistics(*state)) {
+    size_t statistics = 0;  // keep_statistics() does not allocate
+    for_each_statistic(*state, [&](std::span<float> values) { statistics += values.size(); });
+    state->statistics.reserve(statistics);
+  }
   begin(*state);
   return Trainer(std::move(state));
 }

@@ -55,7 +55,7 @@ Result<TrainingPrograms> compile_programs(const Model& model, const TrainOptions
                            .optimizer = options.optimizer,
                            .keeps_gradients = compiled.micro_batch_size < compiled.batch_size ||
                                               options.clip_norm > 0 || options.clip_value > 0 ||
-                                              options.loss_scaling.is_on() || parts != nullptr,
+                                              (kHasLossScaling && options.loss_scaling.is_on()) || parts != nullptr,
                            .freeze_statistics = options.freeze_statistics,
                            .groups = options.groups,
                            .proximal_mu = options.proximal_mu,

@@ -42,7 +42,7 @@ void add_crop(CLI::App& model, Invocation& invocation) {
                            "an optimizer beside sgd; may be given again");
   add_kinds<BuildFeature>(command, "--without", options->without, build_feature_from,
                           "augmentation, avx2, avx512, bf16, channels, delegates, early_stopping, "
-                          "encryption, heads, joined_steps, memory_limit, qat, "
+                          "encryption, heads, joined_steps, loss_scaling, memory_limit, qat, "
                           "soft_labels, threads or waves; may be given again");
   command->add_flag("--smallest", options->is_smallest, "--without each of them that no --plan asks for");
   CLI::Option* file = command->add_option("-o,--file", options->to, "where to write the list (default: it is printed)")

@@ -113,6 +113,7 @@ std::string_view to_string(BuildFeature feature) {
     case BuildFeature::encryption: return "encryption";
     case BuildFeature::heads: return "heads";
     case BuildFeature::joined_steps: return "joined_steps";
+    case BuildFeature::loss_scaling: return "loss_scaling";
     case BuildFeature::memory_limit: return "memory_limit";
     case BuildFeature::qat: return "qat";
     case BuildFeature::soft_labels: return "soft_labels";

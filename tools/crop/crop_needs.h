@@ -40,6 +40,7 @@ enum class BuildFeature : uint8_t {
   encryption,
   heads,
   joined_steps,
+  loss_scaling,
   memory_limit,
   qat,
   soft_labels,
@@ -49,8 +50,8 @@ enum class BuildFeature : uint8_t {
 inline constexpr BuildFeature kBuildFeatures[] = {
     BuildFeature::augmentation, BuildFeature::avx2,         BuildFeature::avx512,         BuildFeature::bf16,
     BuildFeature::channels,     BuildFeature::delegates,    BuildFeature::early_stopping, BuildFeature::encryption,
-    BuildFeature::heads,        BuildFeature::joined_steps, BuildFeature::memory_limit,   BuildFeature::qat,
-    BuildFeature::soft_labels,  BuildFeature::threads,      BuildFeature::waves};
+    BuildFeature::heads,        BuildFeature::joined_steps, BuildFeature::loss_scaling,   BuildFeature::memory_limit,
+    BuildFeature::qat,          BuildFeature::soft_labels,  BuildFeature::threads,        BuildFeature::waves};
 std::string_view to_string(BuildFeature feature);
 std::optional<BuildFeature> build_feature_from(std::string_view name);
 

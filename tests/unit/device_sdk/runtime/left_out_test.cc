@@ -27,6 +27,8 @@ TEST(LeftOut, TrainingThatAsksForItIsRefusedByName) {
   expect_refused({.storage = Storage::bfloat16}, "bf16");
   expect_refused({.planned_bytes_max = 1 << 20}, "memory_limit");
   expect_refused({.early_stopping = EarlyStopping{.validation_share = 0.1f}}, "early_stopping");
+  expect_refused({.loss_scaling = {.start = 1024}}, "loss_scaling");
+  expect_refused({.loss_scaling = {.start = -1}}, "loss_scaling");
   expect_refused({.qat = QuantisedTraining{}}, "qat");
 }
 
