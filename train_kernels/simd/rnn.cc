@@ -49,18 +49,22 @@ struct Steps {
   }
 };
 
-// C (+)= A B panel by panel, last panel first if `backwards`.
+// Panels that a product takes at once: as many as a row alone meets at a time (gemm.cc).
+constexpr size_t kPanelsAtOnce = 3;
+
+// C (+)= A B, some panels at a time, the last of them first if `backwards`.
 template <class Products>
 HWY_INLINE void product(const Products& products, size_t m, size_t n, const MatrixA& a, const MatrixB& b,
                         const MatrixC& c, const Finish& finish, bool backwards) {
-  const size_t panels = (n + b.panel - 1) / b.panel;
-  for (size_t i = 0; i < panels; ++i) {
-    const size_t p = backwards ? panels - 1 - i : i, column = p * b.panel;
+  const size_t wide = kPanelsAtOnce * b.panel, groups = HWY_MAX(size_t{1}, n / wide);
+  for (size_t i = 0; i < groups; ++i) {
+    const size_t group = backwards ? groups - 1 - i : i, column = group * wide;
+    const size_t end = group + 1 == groups ? n : column + wide;  // the last has what is left, too
     Finish part = finish;
     if (part.bias != nullptr) part.bias += column;
-    products.multiply(m, HWY_MIN(b.panel, n - column), a,
-                      {b.base + p * b.panel_stride, b.row_stride, b.panel_stride, b.panel}, {c.base + column, c.rows},
-                      part);
+    products.multiply(m, end - column, a,
+                      {b.base + group * kPanelsAtOnce * b.panel_stride, b.row_stride, b.panel_stride, b.panel},
+                      {c.base + column, c.rows}, part);
   }
 }
 
