@@ -36,6 +36,9 @@ constexpr std::string_view name_of(Conv2dAlgorithm algorithm) {
   return "";
 }
 
+// Columns of neighbouring output pixels that a convolution with few filters computes as one (simd/widen_inl.h) at most.
+inline constexpr size_t kJoinedMax = 24;
+
 // Winograd's minimal filtering F(m x m, 3 x 3) cuts y into tiles of m x m outputs, each from (m + 2) x (m +
 // 2) pixels. Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2016.
 struct WinogradTiles {

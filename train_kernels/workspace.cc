@@ -28,7 +28,7 @@ void take_padded_images(const Conv2dShape& s, size_t images, Scratch& scratch) {
 
 // At most so many output pixels are computed as one (simd/widen_inl.h), on any target.
 size_t pixels_joined_max(const Conv2dShape& s) {
-  return s.groups == 1 && s.dilation_w == 1 ? std::clamp<size_t>(kLanesMax / s.filters, 1, s.out_w()) : 1;
+  return s.groups == 1 && s.dilation_w == 1 ? std::clamp<size_t>(kJoinedMax / s.filters, 1, s.out_w()) : 1;
 }
 
 size_t widened_taps_max(const Conv2dShape& s) {
@@ -37,8 +37,8 @@ size_t widened_taps_max(const Conv2dShape& s) {
 
 void take_widened(const Conv2dShape& s, Scratch& scratch) {
   if (pixels_joined_max(s) == 1) return;
-  scratch.take<float>(widened_taps_max(s) * kLanesMax);
-  scratch.take<float>(kLanesMax);
+  scratch.take<float>(widened_taps_max(s) * kJoinedMax);
+  scratch.take<float>(kJoinedMax);
 }
 
 size_t winograd_workspace(const Conv2dShape& s, size_t outputs) {

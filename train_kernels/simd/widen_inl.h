@@ -15,23 +15,32 @@
 
 #include <cstring>
 
+#include "train_kernels/conv2d_algorithm.h"
 #include "train_kernels/range.h"
 #include "train_kernels/shapes.h"
-#include "train_kernels/simd/vector_inl.h"
+#include "train_kernels/simd/gemm_inl.h"
 #include "train_kernels/workspace.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-// How many output pixels to compute as one: as many as save the most steps; they divide a row and fit one vector.
+// What a step of k costs in a tile of so many vectors. With 16 registers a tile of one vector waits for the latency of
+// its few sums, so that several pixels pay there that fill several vectors.
+HWY_INLINE size_t step_cost(size_t vectors) { return kRegisters == 32 ? vectors : vectors < 3 ? 7 + vectors : 12; }
+inline constexpr size_t kJoinedVectors = kRegisters == 32 ? 1 : HWY_MIN(kTileVectors, size_t{3});  // one panel
+static_assert(kJoinedVectors * kLanes <= kJoinedMax);
+
+// How many output pixels to compute as one: as many as cost least; they divide a row and fit the vectors of a panel.
 HWY_INLINE size_t pixels_to_join(const Conv2dShape& s) {
-  size_t best = 1;
-  if (s.groups != 1 || s.dilation_w != 1) return best;
-  for (size_t pixels = 2; pixels * s.filters <= kLanes; ++pixels) {
+  if (s.groups != 1 || s.dilation_w != 1) return 1;
+  size_t best = 1, best_cost = s.kernel_w * step_cost((s.filters + kLanes - 1) / kLanes);
+  for (size_t pixels = 2; pixels * s.filters <= kJoinedVectors * kLanes; ++pixels) {
     if (s.out_w() % pixels != 0) continue;
-    const size_t steps = (s.kernel_w + (pixels - 1) * s.stride_w) * best;
-    const size_t steps_now = (s.kernel_w + (best - 1) * s.stride_w) * pixels;
-    if (steps < steps_now) best = pixels;
+    const size_t vectors = (pixels * s.filters + kLanes - 1) / kLanes;
+    const size_t cost = (s.kernel_w + (pixels - 1) * s.stride_w) * step_cost(vectors);
+    if (cost * best >= best_cost * pixels) continue;
+    best = pixels;
+    best_cost = cost;
   }
   return best;
 }

@@ -33,6 +33,8 @@ std::vector<Conv2dShape> shapes() {
       conv(3, 6, 6, 12, 1, 60),
       conv(1, 8, 8, 100, 3, 104, 2, 1, 2),
   };
+  // Few filters: neighbouring pixels are one vector, or several, the last in part.
+  for (const Conv2dShape& s : {conv(2, 9, 12, 5, 3, 3, 1, 1), conv(2, 17, 17, 3, 5, 5, 2, 2)}) all.push_back(s);
   // Depthwise: rows longer than a tile, strides, kernels of more taps than accumulators, wide borders.
   for (const Conv2dShape& s :
        {conv(2, 5, 21, 33, 3, 33, 1, 1, 33), conv(1, 12, 23, 16, 3, 16, 2, 1, 16), conv(2, 7, 7, 20, 5, 20, 1, 2, 20),
