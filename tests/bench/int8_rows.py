@@ -22,7 +22,8 @@ PEER = {
 
 def quantised_row(row):
     drop = row["float32"] - row["kept"]
-    what = {"weights": "weights of {bits} bits", "full": "int8 throughout", "found": "{target:.0f} times smaller"}
+    what = {"weights": "weights of {bits} bits", "full": "int8 throughout, weights of {bits} bits",
+            "found": "{target:.0f} times smaller"}
     name = f"quantised, {row['net']}, " + what[row["what"]].format(**row)
     found = f"{row['kept']:.2f} % of {row['float32']:.2f} %, {row['ratio']:.1f} times smaller"
     peer = ""
@@ -31,6 +32,8 @@ def quantised_row(row):
     if row["what"] == "found":
         return row, (name, found, peer, f"goal: the ratio, {0.5} points at most", verdict(drop <= 0.5))
     exact, widths = PEER.get(row["net"], (0, {}))
+    if row["what"] == "full" and row["bits"] < 8:
+        return row, (name, found, peer, "", "")
     if row["net"].startswith("depthwise") and row["bits"] == 4:
         return row, (name, found, peer, f"goal {GOAL_DEPTHWISE} %", verdict(row["kept"] >= GOAL_DEPTHWISE))
     if row["bits"] == 8:

@@ -183,7 +183,9 @@ void measure_quantised_nets(const std::string& folder) {
     for (const uint32_t bits : kWidths) {
       if (bits == 8 || is_of_table) measuring.weights(bits);
     }
-    measuring.full(8);
+    for (const uint32_t bits : kWidths) {
+      if (bits == 8 || (is_of_table && bits <= 4)) measuring.full(bits);
+    }
     for (const double target : {8.0, 10.0}) measuring.found(target);
     if (name == "LeNet-5") {
       Measuring other("LeNet-5, rescaled", rescaled(model), digits);

@@ -15,7 +15,7 @@ std::string range_text(const Int8LayerReport& row) { return row.range ? std::str
 std::string weights_text(const Int8LayerReport& row) {
   if (!row.weights) return "";
   return std::string(row.weights->bits == 1 ? "mean" : to_string(row.weights->rule)) +
-         (row.weights->is_bias_corrected ? ", bias" : "");
+         (row.weights->is_compensated ? ", OPTQ" : "") + (row.weights->is_bias_corrected ? ", bias" : "");
 }
 
 // What the bits that were found cost: LOSS is what the calibration loss grows by with these weights alone rounded.
@@ -55,6 +55,7 @@ QuantiseOutcome outcome_of(FullQuantiseReport& report, bool has_ratio) {
       one["bits"] = row.weights->bits;
       one["bytes"] = row.weights->bytes;
       one["bias_corrected"] = row.weights->is_bias_corrected;
+      one["compensated"] = row.weights->is_compensated;
       if (row.weights->price) one["loss_alone"] = *row.weights->price;
     }
     outcome.rows->push_back(std::move(one));

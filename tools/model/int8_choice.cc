@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device_sdk/runtime/stored_weights.h"
+#include "tools/model/compensated_rounding.h"
+
 namespace coterie {
 namespace {
 
@@ -56,6 +59,7 @@ void Int8Choice::add_weights(uint32_t bits) {
     weights_.push_back({.form = {.tensor = tensor, .axis = 0, .scales = {}}, .values = {}});
     weight_rules_.push_back(RangeRule::min_max);
     is_bias_corrected_.push_back(false);
+    is_compensated_.push_back(false);
     round_weight(weights_.size() - 1, RangeRule::min_max, bits);
   }
 }
@@ -70,12 +74,34 @@ void Int8Choice::round_weight(size_t i, RangeRule rule, uint32_t bits) {
   const Shape& shape = model_.graph().tensors[tensor].shape;
   weights_[i] = to_int8(values(tensor), shape, tensor, static_cast<uint32_t>(shape.size() - 1), rule, bits);
   weight_rules_[i] = rule;
+  is_compensated_[i] = false;
+}
+
+void Int8Choice::compensate_weight(size_t i, const InputMoments& moments) {
+  round_weight(i, weight_rules_[i]);
+  const Int8Weights& plain = weights_[i];
+  const StoredWeights found = compensated(
+      values(weight_tensor(i)), {.form = plain.form, .values = {plain.values.begin(), plain.values.end()}}, moments);
+  weights_[i] = {.form = found.form, .values = {found.values.begin(), found.values.end()}};
+  is_compensated_[i] = true;
+}
+
+uint32_t Int8Choice::bias_tensor(size_t i) const {
+  return std::ranges::find(layers_.layers, weight_tensor(i), &Int8Layer::weight)->bias;
+}
+
+Status Int8Choice::take_weight(size_t i, const Int8Choice& other) {
+  weights_[i] = other.weights_[i];
+  weight_rules_[i] = other.weight_rules_[i];
+  is_compensated_[i] = other.is_compensated_[i];
+  if (bias_tensor(i) != kNoTensor) COT_TRY(correct_bias(i, other.values(bias_tensor(i))));
+  is_bias_corrected_[i] = other.is_bias_corrected_[i];
+  return {};
 }
 
 Status Int8Choice::correct_bias(size_t i, std::span<const float> bias) {
   std::vector<float> parameters(model_.parameters().begin(), model_.parameters().end());
-  const Int8Layer& layer = *std::ranges::find(layers_.layers, weight_tensor(i), &Int8Layer::weight);
-  const uint64_t first = model_.graph().tensors[layer.bias].payload_offset / sizeof(float);
+  const uint64_t first = model_.graph().tensors[bias_tensor(i)].payload_offset / sizeof(float);
   std::ranges::copy(bias, parameters.begin() + static_cast<std::ptrdiff_t>(first));
   COT_ASSIGN(model_, Model::load(model_.file_with(parameters)));
   is_bias_corrected_[i] = true;

@@ -10,6 +10,8 @@
 
 namespace coterie {
 
+struct InputMoments;
+
 // The model is one that int8_layers takes. Copies have the rounded weights.
 class Int8Choice {
  public:
@@ -38,6 +40,11 @@ class Int8Choice {
   // Another bias for the layer of weight i, which has one.
   Status correct_bias(size_t i, std::span<const float> bias);
   bool is_bias_corrected(size_t i) const { return is_bias_corrected_[i]; }
+  // By its bits and its rule, with integers that make up for each other (compensated_rounding.h).
+  void compensate_weight(size_t i, const InputMoments& moments);
+  bool is_compensated(size_t i) const { return is_compensated_[i]; }
+  // The weight i of another choice of the same model and its bias, as they are there.
+  Status take_weight(size_t i, const Int8Choice& other);
   void lay_grid(size_t i, GridRule rule);
 
   Result<Int8Program> program() const { return make_int8_program(model_, bounded_weights(), grids_); }
@@ -49,13 +56,14 @@ class Int8Choice {
 
   void add_grid(ActivationHistogram histogram, uint32_t tensor, GridRule rule);
   void add_weights(uint32_t bits);
+  uint32_t bias_tensor(size_t i) const;
   std::span<const float> values(uint32_t tensor) const;
 
   Model model_;
   Int8Layers layers_;
   std::vector<Int8Weights> weights_;  // by tensor
   std::vector<RangeRule> weight_rules_;
-  std::vector<bool> is_bias_corrected_;
+  std::vector<bool> is_bias_corrected_, is_compensated_;
   std::vector<ActivationHistogram> histograms_;
   std::vector<TensorGrid> grids_;  // by tensor
   std::vector<GridRule> grid_rules_;

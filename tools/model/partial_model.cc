@@ -26,35 +26,82 @@ Status read_inputs(const Model& model, ExampleSource& examples, uint64_t from, u
   return {};
 }
 
+// What leads to one tensor of a model, asked for its values.
+class Part {
+ public:
+  static Result<Part> create(const Model& model, uint32_t tensor) {
+    const auto& inputs = model.graph().inputs;
+    const auto input = std::ranges::find(inputs, tensor);
+    Part part;
+    if (input != inputs.end()) {
+      part.input_ = static_cast<size_t>(input - inputs.begin());
+      return part;
+    }
+    COT_ASSIGN(const Model ending, model_ending_with(model, tensor));
+    COT_ASSIGN(part.predictor_, Predictor::create(ending, kBatch));
+    part.width_ = elements(ending.output_shape());
+    return part;
+  }
+  // Until the next run.
+  Result<std::span<const float>> run(const std::vector<std::vector<float>>& inputs, uint64_t count) {
+    if (!predictor_) return std::span<const float>(inputs[input_]);
+    outputs_.resize(count * width_);
+    const std::vector<std::span<const float>> views(inputs.begin(), inputs.end());
+    COT_TRY(predictor_->run(views, count, outputs_));
+    return std::span<const float>(outputs_);
+  }
+
+ private:
+  Part() = default;
+
+  size_t input_ = 0;                    // of the model, which the tensor is
+  std::optional<Predictor> predictor_;  // where it is none
+  uint64_t width_ = 0;
+  std::vector<float> outputs_;
+};
+
+// Tells `each` the inputs of one batch after the other.
+template <typename Each>
+Status for_each_batch(const Model& model, ExampleSource& examples, uint64_t target_elements, const Each& each) {
+  std::vector<std::vector<float>> inputs(model.graph().inputs.size());
+  std::vector<float> target(target_elements);
+  for (uint64_t from = 0; from < examples.size(); from += kBatch) {
+    const uint64_t count = std::min<uint64_t>(kBatch, examples.size() - from);
+    COT_TRY(read_inputs(model, examples, from, count, inputs, target));
+    COT_TRY(each(inputs, count));
+  }
+  return {};
+}
+
+Status check_there_are_some(const ExampleSource& examples) {
+  if (examples.size() == 0) return Error(ErrorCode::invalid_argument, "there are no examples");
+  return {};
+}
+
 }  // namespace
 
 Status for_each_activation(const Model& model, uint32_t tensor, ExampleSource& examples, uint64_t target_elements,
                            const ActivationSink& sink) {
-  if (examples.size() == 0) return Error(ErrorCode::invalid_argument, "there are no examples");
-  const auto& inputs_of_model = model.graph().inputs;
-  const auto input = std::ranges::find(inputs_of_model, tensor);
-  const bool is_input = input != inputs_of_model.end();
-  std::optional<Model> part;
-  std::optional<Predictor> predictor;
-  if (!is_input) {
-    COT_ASSIGN(part, model_ending_with(model, tensor));
-    COT_ASSIGN(predictor, Predictor::create(*part, kBatch));
-  }
-  std::vector<std::vector<float>> inputs(inputs_of_model.size());
-  std::vector<float> target(target_elements), outputs;
-  for (uint64_t from = 0; from < examples.size(); from += kBatch) {
-    const uint64_t count = std::min<uint64_t>(kBatch, examples.size() - from);
-    COT_TRY(read_inputs(model, examples, from, count, inputs, target));
-    if (is_input) {
-      sink(inputs[static_cast<size_t>(input - inputs_of_model.begin())]);
-      continue;
-    }
-    outputs.resize(count * elements(part->output_shape()));
-    const std::vector<std::span<const float>> views(inputs.begin(), inputs.end());
-    COT_TRY(predictor->run(views, count, outputs));
-    sink(outputs);
-  }
-  return {};
+  COT_TRY(check_there_are_some(examples));
+  COT_ASSIGN(Part part, Part::create(model, tensor));
+  return for_each_batch(model, examples, target_elements, [&](const auto& inputs, uint64_t count) -> Status {
+    COT_ASSIGN(const std::span<const float> values, part.run(inputs, count));
+    sink(values);
+    return {};
+  });
+}
+
+Status for_each_activation_pair(const Model& first, const Model& second, uint32_t tensor, ExampleSource& examples,
+                                uint64_t target_elements, const ActivationPairSink& sink) {
+  COT_TRY(check_there_are_some(examples));
+  COT_ASSIGN(Part one, Part::create(first, tensor));
+  COT_ASSIGN(Part other, Part::create(second, tensor));
+  return for_each_batch(first, examples, target_elements, [&](const auto& inputs, uint64_t count) -> Status {
+    COT_ASSIGN(const std::span<const float> values, one.run(inputs, count));
+    COT_ASSIGN(const std::span<const float> others, other.run(inputs, count));
+    sink(values, others);
+    return {};
+  });
 }
 
 }  // namespace coterie

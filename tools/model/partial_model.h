@@ -18,4 +18,10 @@ using ActivationSink = std::function<void(std::span<const float> values)>;
 Status for_each_activation(const Model& model, uint32_t tensor, ExampleSource& examples, uint64_t target_elements,
                            const ActivationSink& sink);
 
+// The same examples' values of the tensor in two models of one structure, whose inputs are the same.
+using ActivationPairSink = std::function<void(std::span<const float> first, std::span<const float> second)>;
+// As for_each_activation of both at once. Precondition: the models have one graph, and other parameters perhaps.
+Status for_each_activation_pair(const Model& first, const Model& second, uint32_t tensor, ExampleSource& examples,
+                                uint64_t target_elements, const ActivationPairSink& sink);
+
 }  // namespace coterie

@@ -135,17 +135,28 @@ class Quantising {
     return {};
   }
 
+  // The weights that one layer reads, with that layer, in the order in which they are computed.
+  std::vector<std::pair<const OpInfo*, size_t>> in_order(const RoundedModel& best) const {
+    std::vector<std::pair<const OpInfo*, size_t>> weights;
+    for (size_t i = 0; i < best.size(); ++i) {
+      const OpInfo* const op = sole_reader(model_.graph(), best.tensor(i));
+      if (op != nullptr) weights.emplace_back(op, i);
+    }
+    std::ranges::sort(weights);
+    return weights;
+  }
+
   // All at once first, as for the rules; then each as it was, or as it would be.
   Status try_compensated(RoundedModel& best) {
     RoundedModel all = best;
+    COT_ASSIGN(const Model exact, Model::load(model_.file_with(best.exact())));
     std::vector<size_t> tried;
-    for (size_t i = 0; i < best.size(); ++i) {
+    for (const auto& [op, i] : in_order(best)) {
       tell(best.size() + i, kRemedies * best.size());
-      const OpInfo* const op = sole_reader(model_.graph(), best.tensor(i));
-      if (op == nullptr || best.form(i).bits > kCompensatedBitsMax) continue;
+      if (best.form(i).bits > kCompensatedBitsMax) continue;
       // What layers before it make of their integers is what this one reads.
       COT_ASSIGN(const Model rounded, Model::load(model_.file_with(all.rounded())));
-      COT_ASSIGN(const auto moments, input_moments(rounded, *op, examples_, settings_.target_elements));
+      COT_ASSIGN(const auto moments, input_moments(exact, rounded, *op, examples_, settings_.target_elements));
       if (!moments) continue;
       all.compensate(i, *moments);
       tried.push_back(i);

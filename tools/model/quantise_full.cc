@@ -11,6 +11,7 @@
 #include "tools/model/fold_transposes.h"
 #include "tools/model/int8_bias.h"
 #include "tools/model/int8_choice.h"
+#include "tools/model/int8_compensation.h"
 #include "tools/model/int8_outputs.h"
 #include "tools/model/partial_model.h"
 #include "tools/model/rounded_model.h"
@@ -74,12 +75,30 @@ class Search {
   double loss_, exact_;
 };
 
+// All at once first, as the others would have to make up for one that does not; then each as it was, or as it would be.
+template <typename Tell>
+Status try_compensated(Search& search, const FullQuantiseSettings& settings, const Model& exact,
+                       ExampleSource& examples, const Tell& tell) {
+  if (search.is_done()) return {};
+  const Int8Choice without = search.best();
+  COT_ASSIGN(const Int8Choice all, int8_compensated(without, exact, examples, settings.target_elements));
+  COT_TRY(search.offer(all));
+  for (size_t i = 0; i < without.weight_count() && !search.is_done(); ++i) {
+    tell();
+    if (!all.is_compensated(i)) continue;
+    Int8Choice other = search.best();
+    COT_TRY(other.take_weight(i, other.is_compensated(i) ? without : all));
+    COT_TRY(search.offer(std::move(other)));
+  }
+  return {};
+}
+
 Status try_rules(Search& search, const FullQuantiseSettings& settings, const Model& exact, ExampleSource& examples) {
   // With ranges of others the first choice has least_mse.
   const GridRule others[] = {GridRule::percentile, settings.ranges != nullptr ? GridRule::min_max : GridRule::least_mse,
                              GridRule::divergence};
   const size_t weights = search.best().weight_count(), grids = search.best().grid_count();
-  const size_t in_all = 2 * weights + std::size(others) * grids;
+  const size_t in_all = 3 * weights + std::size(others) * grids;
   size_t tried = 0;
   const auto tell = [&] {
     if (settings.progress) settings.progress(tried++, in_all);
@@ -105,6 +124,7 @@ Status try_rules(Search& search, const FullQuantiseSettings& settings, const Mod
       COT_TRY(search.offer(std::move(other)));
     }
   }
+  COT_TRY(try_compensated(search, settings, exact, examples, tell));
   // Last, as the biases follow what all else adds; in the order of the layers, as each follows those before it.
   for (size_t i = 0; i < weights && !search.is_done(); ++i) {
     tell();
@@ -217,6 +237,7 @@ Int8LayerReport::Weights weights_of(const Int8Choice& choice, size_t i, const Pr
       .rule = choice.weight_rule(i),
       .bits = bits,
       .is_bias_corrected = choice.is_bias_corrected(i),
+      .is_compensated = choice.is_compensated(i),
       .bytes = stored_bytes(elements(shape), bits) + sizeof(float) * static_cast<uint64_t>(shape.back()),
       .price = std::nullopt};
   if (!prices.empty()) weights.price = std::ranges::find(prices[i], bits, &WidthPrice::bits)->loss;

@@ -3,8 +3,9 @@
 //
 // Remedies are tried one after the other and kept only if the loss of the int8 network on the calibration examples
 // falls, until it is no larger than that of the float32 model: equalised layers; layer by layer, weights by least
-// squares; activation by activation, the other rules of a range; layer by layer, a bias without what rounding adds on
-// average (int8_bias.h). Bits of weights are given, or found so that the file has a size (width_search.h).
+// squares; activation by activation, the other rules of a range; weights whose integers make up for each other
+// (int8_compensation.h); layer by layer, a bias without what rounding adds on average (int8_bias.h). Bits of weights
+// are given, or found so that the file has a size (width_search.h).
 #pragma once
 
 #include <functional>
@@ -41,6 +42,7 @@ struct Int8LayerReport {
     RangeRule rule = RangeRule::min_max;
     uint32_t bits = 8;
     bool is_bias_corrected = false;
+    bool is_compensated = false;  // integers that make up for each other
     uint64_t bytes = 0;           // in the file, with the scales
     std::optional<double> price;  // where bits are found: what the calibration loss grows by with these alone rounded
   };

@@ -92,8 +92,19 @@ RoundedModel::Weight RoundedModel::compensate(size_t i, const InputMoments& mome
   WeightForm form = weights_[i].form;
   form.is_compensated = false;
   Weight before = change(i, form);
-  weights_[i].stored = compensated(values_of(*model_, exact_, axes_[i].tensor), std::move(weights_[i].stored), moments);
-  weights_[i].form.is_compensated = true;
+  Weight& weight = weights_[i];
+  const auto exact = values_of(*model_, exact_, axes_[i].tensor);
+  weight.stored = compensated(exact, std::move(weight.stored), can_correct(i) ? centred(moments) : moments);
+  weight.form.is_compensated = true;
+  if (can_correct(i)) {
+    const auto bias = values_of(*model_, exact_, biased_reader(model_->graph(), axes_[i].tensor)->inputs[2]);
+    const std::vector<double> shortfall = mean_shortfall(exact, from_integers(weight.stored, shape(i)), moments);
+    weight.form.is_bias_corrected = true;
+    weight.bias.clear();
+    for (size_t o = 0; o < bias.size(); ++o) {
+      weight.bias.push_back(static_cast<float>(static_cast<double>(bias[o]) + shortfall[o]));
+    }
+  }
   put(i);
   return before;
 }
@@ -113,7 +124,9 @@ void RoundedModel::put(size_t i) {
   const uint32_t bias_tensor = biased_reader(model_->graph(), tensor)->inputs[2];
   const auto bias = values_of(*model_, exact_, bias_tensor);
   std::vector<float> now(bias.begin(), bias.end());
-  if (weight.form.is_bias_corrected) {
+  if (weight.form.is_bias_corrected && weight.form.is_compensated) {
+    now = weight.bias;
+  } else if (weight.form.is_bias_corrected) {
     const auto rows = static_cast<size_t>(*(shape(i).end() - 2));
     const std::vector<double> was = mean_sums(exact, rows, now.size(), weight.means),
                               is = mean_sums(values_of(*model_, rounded_, tensor), rows, now.size(), weight.means);

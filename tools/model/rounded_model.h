@@ -47,11 +47,14 @@ class RoundedModel {
     WeightForm form;
     StoredWeights stored;
     std::vector<double> means;  // empty: not known
+    std::vector<float> bias;    // corrected, where it is compensated
   };
   // Preconditions: is_bias_corrected only if can_correct(i); is_compensated only if it is so already, by the same bits
   // and rule: what is compensated stays.
   Weight change(size_t i, const WeightForm& form);
-  // By its bits and its rule, with integers that make up for each other. Precondition: moments are of its inputs.
+  // By its bits and its rule, with integers that make up for each other, and for what layers before it have changed.
+  // Where its bias can be corrected it is, and integers leave to it what is off on average. Precondition: moments are
+  // of its inputs.
   Weight compensate(size_t i, const InputMoments& moments);
   const Weight& weight(size_t i) const { return weights_[i]; }
   void restore(size_t i, Weight weight);

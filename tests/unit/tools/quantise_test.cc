@@ -18,6 +18,7 @@
 #include "tools/model/equalise.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/mean_activation.h"
+#include "tools/model/partial_model.h"
 #include "tools/model/rounded_model.h"
 #include "tools/model/width_choice.h"
 #include "tools/model/width_search.h"
@@ -120,20 +121,25 @@ Model network(uint64_t seed, const std::vector<float>& scales = {}) {
 // Random inputs with the classes that a model gives them: whatever changes the model shows as accuracy and loss.
 class Taught final : public ExampleSource {
  public:
-  Taught(const Model& teacher, uint64_t count, uint64_t seed) : width_(elements(teacher.input_shape())) {
+  // A teacher of `classes` outputs.
+  Taught(const Model& teacher, uint64_t count, uint64_t seed, size_t classes = 4)
+      : width_(elements(teacher.input_shape())) {
     Prng prng(seed);
     inputs_.resize(count * width_);
     for (float& value : inputs_) value = static_cast<float>(prng.uniform(-1, 1));
-    std::vector<float> outputs(count * 4);
+    std::vector<float> outputs(count * classes);
     const std::vector<std::span<const float>> inputs = {inputs_};
     Result<Predictor> predictor = Predictor::create(teacher, static_cast<uint32_t>(count));
     EXPECT_OK(predictor);
     EXPECT_OK(predictor->run(inputs, count, outputs));
     for (uint64_t i = 0; i < count; ++i) {
-      const auto row = outputs.begin() + static_cast<ptrdiff_t>(4 * i);
-      labels_.push_back(static_cast<int32_t>(std::max_element(row, row + 4) - row));
+      const auto row = std::span<const float>(outputs).subspan(i * classes, classes);
+      labels_.push_back(static_cast<int32_t>(std::ranges::max_element(row) - row.begin()));
+      least_.push_back(static_cast<int32_t>(std::ranges::min_element(row) - row.begin()));
     }
   }
+  // The classes that the teacher thinks least of.
+  void turn_round() { labels_ = least_; }
   uint64_t size() const override { return labels_.size(); }
   Status read(uint64_t index, const Example& to) override {
     std::ranges::copy(std::span(inputs_).subspan(index * width_, width_), to.features().begin());
@@ -144,7 +150,7 @@ class Taught final : public ExampleSource {
  private:
   uint64_t width_;
   std::vector<float> inputs_;
-  std::vector<int32_t> labels_;
+  std::vector<int32_t> labels_, least_;
 };
 
 TEST(Equalise, TheFunctionStays) {
@@ -301,6 +307,70 @@ TEST(Quantise, FewBitsMakeUpForEachOther) {
   EXPECT_EQ(evaluator->run(loaded->parameters(), judges)->loss_mean, report->after.loss_mean);
   settings.weight_bits = 7;
   EXPECT_TRUE(std::ranges::none_of(quantise(model, calibration, judges, settings)->layers, is_compensated));
+}
+
+// The other way round: whoever wants the class that the model thinks least of loses by each output that comes nearer to
+// the model's own. The remedy is refused.
+TEST(Quantise, IntegersThatMakeUpAreRefusedWhereTheLossRises) {
+  const Model model = wide_network();
+  Taught calibration(model, 300, 3), judges(model, 50, 4);
+  calibration.turn_round();
+  const QuantiseSettings settings{.loss = {.kind = Loss::softmax_cross_entropy}, .weight_bits = 2, .keep = {}};
+  const Result<QuantiseReport> report = quantise(model, calibration, judges, settings);
+  ASSERT_OK(report);
+  EXPECT_LE(report->calibration_loss, report->calibration_plain);
+  EXPECT_LT(report->calibration_loss, report->calibration_exact);
+  for (const QuantisedLayer& layer : report->layers) EXPECT_FALSE(layer.form.is_compensated) << layer.name;
+}
+
+// With few bits a layer behind others that are rounded: its outputs are those of float32 on average, and nearer to them
+// than without regard to the others.
+TEST(RoundedModel, IntegersMakeUpForLayersBefore) {
+  ModelBuilder build("two", {6, 6, 2}, 5);
+  const TensorId x = build.relu(build.conv2d(build.input(), {.filters = 8, .kernel = 3, .pad = 1}));
+  const TensorId y = build.conv2d(x, {.filters = 8, .kernel = 3, .pad = 1, .groups = 8});
+  const Model model = *Model::load(*build.finish(build.flatten(y)));
+  Taught examples(model, 120, 3, 288);
+  const std::vector<float> exact(model.parameters().begin(), model.parameters().end());
+  RoundedModel rounded(model, exact, int8_weights(model.graph()), {.bits = 2, .rule = RangeRule::least_mse});
+  ASSERT_EQ(rounded.size(), 2u);
+  ASSERT_OK(learn_means(rounded, examples, 1));
+  const OpInfo* const op = sole_reader(model.graph(), rounded.tensor(1));
+  const auto moments = [&](const RoundedModel& before) {
+    return **input_moments(model, *Model::load(model.file_with(before.rounded())), *op, examples, 1);
+  };
+  // Mean and mean square of what channels are off by.
+  const auto apart = [&](const RoundedModel& of) {
+    const Model now = *Model::load(model.file_with(of.rounded()));
+    std::vector<double> mean(8);
+    double square = 0;
+    EXPECT_OK(for_each_activation_pair(model, now, y, examples, 1, [&](auto before, auto after) {
+      for (size_t i = 0; i < before.size(); ++i) {
+        const double off = static_cast<double>(after[i] - before[i]);
+        mean[i % 8] += off / (120 * 36);
+        square += off * off;
+      }
+    }));
+    return std::pair(mean, square);
+  };
+  RoundedModel blind = rounded;
+  blind.compensate(1, **input_moments(model, model, *op, examples, 1));
+  const double square_before = apart(rounded).second, square_blind = apart(blind).second;
+  rounded.compensate(1, moments(rounded));
+  EXPECT_TRUE(rounded.form(1).is_bias_corrected);
+  const auto [mean, square] = apart(rounded);
+  for (const double each : mean) EXPECT_NEAR(each, 0, 1e-5);
+  EXPECT_LT(square, square_blind);
+  EXPECT_LT(square, .9 * square_before);
+  // Its bias can be had without the correction, and back.
+  const std::vector<float> corrected = rounded.rounded();
+  WeightForm form = rounded.form(1);
+  form.is_bias_corrected = false;
+  rounded.change(1, form);
+  EXPECT_NE(rounded.rounded(), corrected);
+  form.is_bias_corrected = true;
+  rounded.change(1, form);
+  EXPECT_EQ(rounded.rounded(), corrected);
 }
 
 // Such a model (one that has diverged) has no prices, and gets bits by what rounding does to its weights.
