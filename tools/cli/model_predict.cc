@@ -10,8 +10,10 @@
 #include "device_sdk/runtime/delegate/delegated_predictor.h"
 #include "device_sdk/runtime/predictor.h"
 #include "model_io/top_scores.h"
+#include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
+#include "tools/cli/predicted_arrays.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/delegate/open_delegate.h"
@@ -49,12 +51,22 @@ Status read_batch(ExampleSource& examples, const Model& model, uint64_t from, ui
   return {};
 }
 
-// Rows of a classifier: their best classes with scores; of a regression: its numbers.
+Status write_arrays(PredictedArrays& arrays, const PredictOptions& options) {
+  COT_ASSIGN(const std::string told, arrays.write(options.to));
+  print_text(told);
+  return {};
+}
+
+// Rows of a classifier: their best classes with scores; of a regression: its numbers. Where they go to a file, all of
+// them.
 class Printer {
  public:
-  Printer(const PredictOptions& options, bool is_classified) : options_(options), is_classified_(is_classified) {}
+  // `own`: the output that rows are of.
+  Printer(const PredictOptions& options, bool is_classified, const ModelOutput& own)
+      : options_(options), is_classified_(is_classified), arrays_({own}) {}
 
   void add(uint64_t example, uint64_t row, std::span<const float> scores, std::span<const float> target) {
+    if (!options_.to.empty()) return arrays_.add(0, scores);
     nlohmann::json entry = {{"example", example}};
     std::string expected, predicted;
     if (row > 0) entry["row"] = row;
@@ -78,9 +90,11 @@ class Printer {
     else table_.add({std::to_string(example), expected, predicted});
   }
 
-  void print() const {
+  Status finish() {
+    if (!options_.to.empty()) return write_arrays(arrays_, options_);
     if (options_.as_json) print_json({{"predictions", json_}});
     else print_text(table_.text());
+    return {};
   }
 
  private:
@@ -92,6 +106,7 @@ class Printer {
 
   const PredictOptions& options_;
   bool is_classified_;
+  PredictedArrays arrays_;
   nlohmann::json json_ = nlohmann::json::array();
   Table table_{{{"EXAMPLE", Table::Align::right}, {"EXPECTED", Table::Align::right}, {"PREDICTED"}}};
 };
@@ -160,6 +175,7 @@ Status predict_outputs(const Model& model, ExampleSource& data, const DatasetHea
              Predictor::create_of(model, tensors, static_cast<uint32_t>(std::min<uint64_t>(kBatch, count)),
                                   limits::kArenaBytesMax, options.threads, options.level));
   Table table(columns);
+  PredictedArrays arrays(outputs);
   nlohmann::json json = nlohmann::json::array();
   InterruptibleSource examples(data);
   Batch batch;
@@ -171,7 +187,8 @@ Status predict_outputs(const Model& model, ExampleSource& data, const DatasetHea
     const std::vector<std::span<const float>> inputs(batch.inputs.begin(), batch.inputs.end());
     const std::vector<std::span<float>> places(answers.begin(), answers.end());
     COT_TRY(predictor.run(inputs, size, places));
-    for (uint64_t i = 0; i < size; ++i) {
+    for (size_t k = 0; !options.to.empty() && k < outputs.size(); ++k) arrays.add(k, answers[k]);
+    for (uint64_t i = 0; options.to.empty() && i < size; ++i) {
       nlohmann::json entry = {{"example", from + i}, {"outputs", nlohmann::json::object()}};
       std::vector<std::string> row = {std::to_string(from + i)};
       for (size_t k = 0; k < outputs.size(); ++k) {
@@ -182,6 +199,7 @@ Status predict_outputs(const Model& model, ExampleSource& data, const DatasetHea
       else table.add(std::move(row));
     }
   }
+  if (!options.to.empty()) return write_arrays(arrays, options);
   if (options.as_json) print_json({{"predictions", json}});
   else print_text(table.text());
   return {};
@@ -249,6 +267,15 @@ Status predict_opened(const OpenedModel& opened, DatasetSource& data, const Pred
 }  // namespace
 
 ExitCode predict_with_model(const PredictOptions& options) {
+  if (!options.to.empty() && !options.to.ends_with(".npz")) {
+    return fail_on_input(kCommand,
+                         Error(ErrorCode::invalid_argument, "-o takes a file's name that ends in .npz, and is " +
+                                                                printable(options.to) + "; --json prints JSON"));
+  }
+  if (const Status distinct = distinct_files({{"FILE", options.model}, {"--data", options.data}}, {{"-o", options.to}});
+      !distinct) {
+    return fail_on_input(kCommand, distinct.error());
+  }
   const Result<OpenedModel> opened = open_answering_model(options.model);
   if (!opened) return fail_on_input(kCommand, opened.error());
   Result<LocalData> data = open_data(options.data);
@@ -266,11 +293,11 @@ ExitCode predict_with_model(const PredictOptions& options) {
     }
     return ExitCode::ok;
   }
-  Printer printer(options, examples.header().target.type != ColumnType::float32);
+  Printer printer(options, examples.header().target.type != ColumnType::float32, model_outputs(opened->model).front());
   if (const Status done = predict_opened(*opened, examples, options, printer); !done) {
     return fail_on_input(kCommand, done.error().with_context(options.model + " on " + options.data));
   }
-  printer.print();
+  if (const Status done = printer.finish(); !done) return fail_on_output(kCommand, done.error());
   return ExitCode::ok;
 }
 

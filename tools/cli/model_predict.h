@@ -19,6 +19,7 @@ struct PredictOptions {
   std::vector<std::string> outputs;  // of the model, by name; empty: all
   std::string delegate;              // a name that open_delegate knows; empty: our kernels alone
   bool as_json = false;
+  std::string to;  // an .npz file that all is written to and nothing printed; empty: none
 };
 ExitCode predict_with_model(const PredictOptions& options);
 

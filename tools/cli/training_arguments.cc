@@ -384,7 +384,8 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
 
 void add_predict(CLI::App& model, Invocation& invocation) {
   CLI::App* predict = add_command(model, "predict", "what a model file says of examples",
-                                  "  coterie model predict trained.cotf --data mnist:DIR --limit 5 --top 3\n");
+                                  "  coterie model predict trained.cotf --data mnist:DIR --limit 5 --top 3\n"
+                                  "  coterie model predict trained.cotf --data mnist:DIR --limit 0 -o said.npz\n");
   const auto options = std::make_shared<PredictOptions>();
   add_model_file(predict, options->model);
   add_data_option(predict, options->data);
@@ -400,7 +401,10 @@ void add_predict(CLI::App& model, Invocation& invocation) {
   predict->add_option("--delegate", options->delegate, "who computes what it can: onednn, or opencl")
       ->type_name("NAME")
       ->check(one_of(delegate_names()));
-  predict->add_flag("--json", options->as_json, "print JSON");
+  CLI::Option* json = predict->add_flag("--json", options->as_json, "print JSON");
+  predict->add_option("-o,--file", options->to, "write all numbers there for NumPy, by the outputs' names, .npz")
+      ->type_name("FILE")
+      ->excludes(json);
   predict->callback([&invocation, options] { invocation.run = [options] { return predict_with_model(*options); }; });
 }
 

@@ -1,4 +1,4 @@
-// coterie model predict on a model of several outputs: all of them, or those that are named.
+// coterie model predict on a model of several outputs: all of them, or those that are named, as text, JSON and NumPy's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +7,7 @@
 #include "base/os/file.h"
 #include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "model_import/weights/read_weights.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/tools/run_command.h"
@@ -75,6 +76,67 @@ TEST_F(ModelPredict, RefusesOutputsThatAreNone) {
   EXPECT_THAT(predict({"--model-output", names_[1], "--model-output", names_[1]}).err, HasSubstr("asked for twice"));
   EXPECT_THAT(predict({"--model-output", names_[1], "--delegate", "onednn"}).err,
               HasSubstr("leave --model-output out"));
+}
+
+// All numbers by the outputs' names, as JSON has them; of an int8 network likewise.
+TEST_F(ModelPredict, WritesAnArrayForEachOutput) {
+  const std::string to = folder_ / "said.npz";
+  const auto arrays = [&] {
+    const Result<Bytes> file = os::read_file(to, 1 << 20);
+    EXPECT_OK(file);
+    std::vector<std::pair<std::string, std::vector<float>>> read;
+    const auto table = model_import::read_npz(*file);
+    EXPECT_OK(table);
+    for (const auto& tensor : table->tensors) {
+      EXPECT_EQ(tensor.shape[0], 3);
+      read.emplace_back(tensor.name, *read_numbers(tensor));
+    }
+    return read;
+  };
+  const CommandOutcome done = predict({"-o", to});
+  ASSERT_EQ(done.code, ExitCode::ok) << done.err;
+  EXPECT_THAT(done.out, HasSubstr(names_[0] + " 3x10, " + names_[1] + " 3x4, " + names_[2] + " 3x4"));
+  const auto all = arrays();
+  const nlohmann::json told = predicted({});
+  ASSERT_EQ(all.size(), 3u);
+  for (size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(all[k].first, names_[k]);
+    std::vector<float> expected;
+    for (const nlohmann::json& entry : told) {
+      for (const nlohmann::json& value : entry["outputs"][names_[k]]) expected.push_back(value.get<float>());
+    }
+    EXPECT_EQ(all[k].second, expected) << names_[k];
+  }
+  ASSERT_EQ(predict({"-o", to, "--model-output", names_[1]}).code, ExitCode::ok);
+  EXPECT_EQ(arrays().size(), 1u);
+}
+
+TEST_F(ModelPredict, WritesWhatIntegersAnswer) {
+  const std::string net = folder_ / "net.cotf", int8 = folder_ / "int8.cotf", to = folder_ / "said.npz";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", net}).code, ExitCode::ok);
+  ASSERT_EQ(run_command({"model", "quantise", net, "--data", "digits", "-o", int8, "--max-drop", "100%",
+                         "--calibration", "10", "--full"})
+                .code,
+            ExitCode::ok);
+  const CommandOutcome done = run_command({"model", "predict", int8, "--data", "digits", "--limit", "70", "-o", to});
+  ASSERT_EQ(done.code, ExitCode::ok) << done.err;
+  const Result<Bytes> file = os::read_file(to, 1 << 20);
+  ASSERT_OK(file);
+  const auto table = model_import::read_npz(*file);
+  ASSERT_OK(table);
+  ASSERT_EQ(table->tensors.size(), 1u);
+  EXPECT_THAT(table->tensors[0].shape, testing::ElementsAre(70, 10));
+  const auto told = nlohmann::json::parse(
+      run_command({"model", "predict", int8, "--data", "digits", "--limit", "70", "--top", "1", "--json"}).out);
+  const std::vector<float> scores = *read_numbers(table->tensors[0]);
+  const nlohmann::json& best = told["predictions"][69]["predicted"][0];
+  EXPECT_EQ(scores[690 + best["class"].get<size_t>()], best["score"].get<float>());
+}
+
+TEST_F(ModelPredict, RefusesAFileThatNumPyWouldNotKnow) {
+  EXPECT_THAT(predict({"-o", "json"}).err, HasSubstr("ends in .npz, and is json; --json prints JSON"));
+  EXPECT_EQ(predict({"-o", "json"}).code, ExitCode::usage);
+  EXPECT_EQ(predict({"-o", folder_ / "a.npz", "--json"}).code, ExitCode::usage);
 }
 
 }  // namespace
