@@ -1,0 +1,74 @@
+// A graph that grows node by node. Private to make_graph: a file for each family of operators.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model_import/graph/graph.h"
+#include "model_import/mslite/make_graph.h"
+
+namespace coterie::model_import {
+
+class NodeMaker {
+ public:
+  explicit NodeMaker(const MsliteModel& model) : model_(model) {}
+  Result<Graph> run();
+
+  const MsliteOperator& op() const { return *op_; }
+  const MsliteAttributes& attributes() const { return op_->attributes; }
+  size_t input_count() const { return op_->inputs.size(); }
+  const MsliteTensor& input(size_t i) const { return model_.tensors[op_->inputs[i]]; }
+  const MsliteTensor& output(size_t i = 0) const { return model_.tensors[op_->outputs[i]]; }
+
+  // Errors, to be given the node's name by who runs the families.
+  Status need_rank(size_t i, size_t rank) const;
+  Status need_image(size_t i) const;                           // of rank 4, NHWC
+  Result<size_t> rank_of(size_t i) const;                      // invalid_argument: the file does not say it
+  Result<std::vector<int64_t>> whole_numbers(size_t i) const;  // of a constant operand; invalid_argument: none
+  // Counted from the front. Errors: malformed (out of range).
+  static Result<int64_t> axis_within(int64_t axis, size_t rank);
+
+  // The name under which operand i is read, made a constant where it is one.
+  Result<std::string> read(size_t i);
+  // A constant operand of floats, its dimensions in this order and then of this shape (empty: as permuted).
+  Result<std::string> table(size_t i, const std::vector<uint32_t>& order, Shape shape = {});
+
+  // A node with one output; an empty `to` makes up a name. The value's name.
+  std::string node(const std::string& op, std::vector<std::string> inputs,
+                   std::map<std::string, Attribute> attributes = {}, const std::string& to = {});
+  std::string constant(std::vector<int64_t> values);
+  std::string real(float value);                                            // of rank 0
+  std::string uniform(const std::string& part, int64_t size, float value);  // `size` times the value
+  std::string nchw(const std::string& value);
+  std::string nhwc(const std::string& value);
+  std::string clipped(const std::string& value, float least, float most);
+  std::string turned(const std::string& value, size_t rank);  // its last two dimensions exchanged
+
+  // The node's output, behind its fused activation.
+  Status define(const std::string& value, size_t i = 0);
+
+ private:
+  std::string own_name(const std::string& wanted);
+  std::string base_name() const;
+  Status define_inputs();
+  Status define_outputs();
+
+  const MsliteModel& model_;
+  const MsliteOperator* op_ = nullptr;
+  Graph graph_;
+  std::map<uint32_t, std::string> read_as_;  // by tensor
+  std::set<std::string> names_;              // of the file's tensors
+  size_t made_ = 0;
+};
+
+inline Error does_not_fit(const std::string& why) { return Error(ErrorCode::malformed, why); }
+inline Error no_counterpart(const std::string& why) { return Error(ErrorCode::invalid_argument, why); }
+
+// Families; false: the node is of another one.
+Result<bool> make_mslite_layer(NodeMaker& make);
+Result<bool> make_mslite_elementwise(NodeMaker& make);
+Result<bool> make_mslite_movement(NodeMaker& make);
+
+}  // namespace coterie::model_import
