@@ -23,7 +23,7 @@ void add_compare_models(CLI::App& model, Invocation& invocation) {
   const auto options = std::make_shared<CompareModelsOptions>();
   compare
       ->add_option("A", options->a,
-                   "model file, graph (.onnx, .tflite), or arrays: .npy, .npz, .pt, .safetensors, .ckpt")
+                   "model file, graph (.onnx, .tflite, .ms), or arrays: .npy, .npz, .pt, .safetensors, .ckpt")
       ->required()
       ->type_name("");
   compare->add_option("B", options->b, "likewise: the reference")->required()->type_name("");

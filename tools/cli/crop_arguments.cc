@@ -32,7 +32,7 @@ void add_crop(CLI::App& model, Invocation& invocation) {
                                   "A build with -DCOTERIE_OPS_FROM=ops.txt has these ops alone. --build makes\n"
                                   "the smallest client that trains, and tells what it weighs part by part.\n");
   const auto options = std::make_shared<ModelCropOptions>();
-  command->add_option("MODEL", options->models, "model files, ONNX or TFLite models")->required()->type_name("");
+  command->add_option("MODEL", options->models, "model files, ONNX, TFLite or .ms models")->required()->type_name("");
   command->add_option("--plan", options->plans, "a job's file: its loss and its optimizer; may be given again")
       ->type_name("JOB.json")
       ->allow_extra_args(false)

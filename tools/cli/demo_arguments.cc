@@ -133,7 +133,7 @@ void add_model_choice(CLI::App& demo, DemoOptions& options) {
             options.model = model_kind_from(text);
             options.model_file = options.model ? "" : text;
           },
-          "mlp, logistic, cnn, lenet5, or a model file of your own, FILE.cotf, .onnx or .tflite")
+          "mlp, logistic, cnn, lenet5, or a model file of your own, FILE.cotf, .onnx, .tflite or .ms")
       ->default_str("cnn for images, mlp for rows")
       ->check(a_model());
   demo.add_option_function<std::string>(

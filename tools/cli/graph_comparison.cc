@@ -3,9 +3,6 @@
 #include <optional>
 
 #include "base/os/file.h"
-#include "model_import/onnx/read_onnx.h"
-#include "model_import/tflite/make_graph.h"
-#include "model_import/tflite/read_tflite.h"
 #include "model_import/weights/read_weights.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/local_files.h"
@@ -34,19 +31,11 @@ struct Side {
   Error named(const Error& error) const { return error.with_context(path); }
 };
 
-Result<Graph> read_graph(ByteView file) {
-  if (!model_import::is_tflite(file)) return model_import::read_onnx(file);
-  COT_ASSIGN(const model_import::TfliteModel table, model_import::read_tflite(file));
-  const bool is_int8 = model_import::form_of(table) == model_import::TfliteForm::int8;
-  return model_import::make_graph(table,
-                                  is_int8 ? model_import::TfliteNumbers::qdq : model_import::TfliteNumbers::real);
-}
-
 Result<Side> open_side(const std::string& path) {
   Side side{path, {}, {}, {}};
   if (is_foreign_model(path)) {
     COT_ASSIGN(const Bytes file, os::read_file(path, kForeignFileBytesMax));
-    Result<Graph> graph = read_graph(file);
+    Result<Graph> graph = read_foreign_graph(file);
     if (!graph) return side.named(graph.error());
     side.graph = std::move(*graph);
   } else {

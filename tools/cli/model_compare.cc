@@ -88,7 +88,7 @@ Result<TensorComparison> compared(const CompareModelsOptions& options) {
   if (has_graph) return compare_graphs(options);
   if (!options.inputs.empty()) {
     return Error(ErrorCode::invalid_argument,
-                 "--inputs is for graphs (.onnx, .tflite); model files are given --data DATA");
+                 "--inputs is for graphs (.onnx, .tflite, .ms); model files are given --data DATA");
   }
   if (is_arrays(options.a)) {
     COT_ASSIGN(const std::vector<NamedArray> a, read_arrays(options.a));

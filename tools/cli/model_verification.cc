@@ -65,7 +65,7 @@ bool agrees(const TfliteConversion& result) {
 Result<Verification> verify(const Model& model, const ForeignModel& foreign, ByteView file,
                             const ConvertOptions& options) {
   Verification verification;
-  if (!foreign.tflite) {
+  if (!foreign.tflite && !foreign.mslite) {
     COT_ASSIGN(verification.parts, verify_stored(model, options.from));
   }
   COT_ASSIGN(VerifyResult random, verify_kernels(model, kVerifyExamples));

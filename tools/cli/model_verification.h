@@ -17,7 +17,7 @@
 namespace coterie {
 
 struct Verification {
-  std::string format;                          // ONNX, TFLite
+  std::string format;                          // ONNX, TFLite, MindSpore Lite
   std::vector<VerifyResult> parts;             // stored outputs, and kernels
   std::optional<ConversionResult> conversion;  // the model beside the graph
   std::optional<Int8Conversion> int8;          // the same of a file that computes in int8

@@ -25,7 +25,9 @@ ExitCode export_model(const ExportOptions&) { return not_in_this_build("export")
 
 ExitCode run_model_graph(const ModelRunOptions&) { return not_in_this_build("run"); }
 
-bool is_foreign_model(const std::string& path) { return path.ends_with(".onnx") || path.ends_with(".tflite"); }
+bool is_foreign_model(const std::string& path) {
+  return path.ends_with(".onnx") || path.ends_with(".tflite") || path.ends_with(".ms");
+}
 
 Result<TensorComparison> compare_graphs(const CompareModelsOptions&) {
   return Error(ErrorCode::invalid_argument,

@@ -23,13 +23,16 @@ CLI::Validator dimension_binding() {
 }
 
 void add_convert(CLI::App& model, Invocation& invocation) {
-  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX (opset 1 to 22) or TFLite model",
+  CLI::App* convert = add_command(model, "convert", "make a model file of an ONNX, TFLite or MindSpore Lite model",
                                   "  coterie model convert net.onnx -o net.cotf --verify\n"
                                   "  coterie model convert net.tflite -o net.cotf --verify\n"
+                                  "  coterie model convert net.ms -o net.cotf\n"
                                   "  coterie model convert bert.onnx -o bert.cotf --dim seq=64\n");
   const auto options = std::make_shared<ConvertOptions>();
   const auto dimensions = std::make_shared<std::vector<std::string>>();
-  convert->add_option("FILE", options->from, "ONNX or TFLite model; the format is seen")->required()->type_name("");
+  convert->add_option("FILE", options->from, "ONNX (opset 1 to 22), TFLite or .ms model; the format is seen")
+      ->required()
+      ->type_name("");
   convert->add_option("-o,--file", options->to, "where to write the model file")->required()->type_name("FILE");
   convert->add_option("--dim", *dimensions, "size of a dimension that the model leaves open; may be given again")
       ->type_name("NAME=SIZE")

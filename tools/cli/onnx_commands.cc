@@ -215,10 +215,11 @@ ExitCode export_model(const ExportOptions& options) {
 }
 
 bool is_foreign_model(const std::string& path) {
-  constexpr size_t kMarkAt = 4;  // TFLite's identifier
+  constexpr size_t kMarkAt = 4;  // FlatBuffers' identifier
   char first[kMarkAt + 4] = {};
   std::ifstream(path, std::ios::binary).read(first, sizeof(first));
-  return path.ends_with(".onnx") || std::string_view(first + kMarkAt, 4) == "TFL3";
+  const std::string_view mark(first + kMarkAt, 4);
+  return path.ends_with(".onnx") || mark == "TFL3" || mark == "MSL2";
 }
 
 Result<Bytes> model_from_foreign(const std::string& path) {

@@ -28,7 +28,9 @@ void add_weights(CLI::App& model, Invocation& invocation) {
                   "A state dict of PyTorch (.pt, .pth), .safetensors, .ckpt or .npz. The report\n"
                   "says which tensor became which; nothing is written if one is in doubt.\n");
   const auto options = std::make_shared<LoadWeightsOptions>();
-  command->add_option("GRAPH", options->graph, "model file, or a model of ONNX or TFLite")->required()->type_name("");
+  command->add_option("GRAPH", options->graph, "model file, or a model of ONNX, TFLite or MindSpore Lite")
+      ->required()
+      ->type_name("");
   command->add_option("WEIGHTS", options->weights, "file of weights; the format is seen")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write the model file")->required()->type_name("FILE");
   command
