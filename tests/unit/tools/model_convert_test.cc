@@ -91,6 +91,13 @@ TEST_F(ModelConvertCommand, SaysHowATfliteFileWasVerified) {
   }
 }
 
+TEST_F(ModelConvertCommand, TakesAFileOfMindSporeLite) {
+  const std::string file = source_dir() + "/tests/fuzz/corpus/mslite/hand-net";
+  const CommandOutcome said = run_command({"model", "convert", file, "-o", path("ms.cotf"), "--verify"});
+  ASSERT_EQ(said.code, ExitCode::ok) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("conversion beside the MindSpore Lite graph: 3 random examples, output y:"));
+}
+
 TEST_F(ModelConvertCommand, TheModelIsNotTheGraph) {
   const CommandOutcome said = convert({"-o", path("./net.onnx")});
   EXPECT_EQ(said.code, ExitCode::usage);
