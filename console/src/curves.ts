@@ -2,6 +2,7 @@
 import type { Json } from "./api";
 import { kCosineLines } from "./cosines";
 import { judged_line, Look } from "./fairness";
+import { head_charts, head_figures } from "./heads";
 import { kNormLines } from "./norms";
 import { aligned, Line, Values } from "./series";
 import { stands_out } from "./watch_hits";
@@ -18,11 +19,11 @@ const kOfModel = "evaluation_", kOfWatch = "watch.", kOfNorms = "update_norm_", 
 function value_of(round: Json, column: string): number | null {
   const value = column.startsWith(kOfNorms) ? round.model?.update_norms?.[column.slice(kOfNorms.length)] :
     column.startsWith(kOfCosines) ? round.model?.update_cosines?.[column.slice(kOfCosines.length)] : column.startsWith(kOfWatch) ? round.model?.watch && Math.max(0, ...round.model.watch.hits.filter((hit: Json) => kOfWatch + hit.check === column && stands_out(round.model.watch, hit)).map((hit: Json) => hit.share)) :
-    column.startsWith(kOfModel) ? round.model?.[column] : round[column];
+    column.startsWith(kOfModel) ? (column.includes(".") ? head_figures(round).find(([name]) => name === column)?.[1] : round.model?.[column]) : round[column];
   return typeof value === "number" ? value : null;
 }
 const kColumns = ["accepted", "seconds", "train_seconds", "train_loss", "train_accuracy", "clip_norm", "evaluation_loss", "evaluation_accuracy", ...[...kNormLines, ...kCosineLines].map(([column]) => column)];  // that charts draw
-const columns_of = (round: Json): string[] => [...kColumns.filter((column) => value_of(round, column) !== null), ...(round.model?.watch?.hits ?? []).map((hit: Json) => kOfWatch + hit.check)];
+const columns_of = (round: Json): string[] => [...kColumns.filter((column) => value_of(round, column) !== null), ...head_figures(round).map(([column]) => column), ...(round.model?.watch?.hits ?? []).map((hit: Json) => kOfWatch + hit.check)];
 
 // `curves` and the rounds behind them that are done; `rounds` are attempts, newest first. The same object: there is none. Null: too many have come, or one
 // is not among `rounds`, so that the curves are to be asked for anew.
@@ -39,7 +40,7 @@ export function extended(curves: Curves, rounds: Json[]): Curves | null {
 
 export type RoundChart = { name: string; xs: number[]; lines: Line[] };
 // `judged`: what jobs that evaluate on devices say of the versions: version n is what round n made.
-export function round_charts({ xs, columns }: Curves, judged: { looks: Look[] }[] = []): RoundChart[] {
+export function round_charts({ total, appended, xs, columns }: Curves, judged: { looks: Look[] }[] = []): RoundChart[] {
   if (xs.length === 0) return [];
   const of = (column: string): Values => columns[column] ?? xs.map(() => null);
   const versions = [...new Set(judged.flatMap(({ looks }) => looks.map((look) => look.x)))].sort((a, b) => a - b);
@@ -50,6 +51,6 @@ export function round_charts({ xs, columns }: Curves, judged: { looks: Look[] }[
     return { name, ...aligned([...[held_out, on_devices].map(([line, of_line]) => ({ name: line, xs, ys: of_line })), { name: label, xs: versions, ys, spread }]) };
   };
   const hits = Object.keys(columns).filter((column) => column.startsWith(kOfWatch) && columns[column].some((share) => share)).map((column): Line => [column.slice(kOfWatch.length), columns[column]]);
-  return [values("Loss", "loss"), values("Accuracy", "accuracy"), { name: "Updates accepted", xs, lines: [["accepted", of("accepted")]] },
+  return [values("Loss", "loss"), values("Accuracy", "accuracy"), ...head_charts({ total, appended, xs, columns }), { name: "Updates accepted", xs, lines: [["accepted", of("accepted")]] },
     { name: "Seconds", xs, lines: [["round", of("seconds")], ["training", of("train_seconds")]] }, ...(hits.length ? [{ name: "Watchpoint hits", xs, lines: hits }] : [])];
 }

@@ -125,6 +125,7 @@ ModelRecord judge_initial_model(AdminContext& context, const HorizontalSettings&
     initial.evaluation_accuracy = evaluation->accuracy;
     initial.evaluation_mae = evaluation->mae;
     initial.evaluation_r2 = evaluation->r2;
+    initial.evaluation_heads = evaluation->heads;
   } else {
     problems.push_back({"/evaluation", "the model cannot be judged on it: " + evaluation.error().message()});
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "fl_server/json/evaluated_heads_json.h"
 #include "fl_server/json/job_json.h"
 #include "fl_server/json/readable_float.h"
 #include "fl_server/json/rfc3339.h"
@@ -135,6 +136,7 @@ void add_to(RoundCurves& curves, const RoundRecord& round, const JobRecord& job,
   set("evaluation_accuracy", model->evaluation_accuracy);
   set("evaluation_mae", model->evaluation_mae);
   set("evaluation_r2", model->evaluation_r2);
+  for (const auto& [name, value] : columns_of(model->evaluation_heads)) curves.set(name, value);
   if (model->update_norms) {
     for (const auto& [name, share] : kNormShares) {
       curves.set("update_norm_" + std::string(name), norm_quantile(*model->update_norms, share));
@@ -158,6 +160,7 @@ nlohmann::json to_json(const ModelRecord& model) {
   if (model.evaluation_accuracy) json["evaluation_accuracy"] = *model.evaluation_accuracy;
   if (model.evaluation_mae) json["evaluation_mae"] = *model.evaluation_mae;
   if (model.evaluation_r2) json["evaluation_r2"] = *model.evaluation_r2;
+  if (!model.evaluation_heads.empty()) json["evaluation_heads"] = to_json(model.evaluation_heads);
   if (model.watch) json["watch"] = to_json(*model.watch);
   if (model.update_norms) json["update_norms"] = to_json(*model.update_norms);
   if (model.update_cosines) json["update_cosines"] = to_json(*model.update_cosines);

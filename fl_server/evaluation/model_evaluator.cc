@@ -33,6 +33,20 @@ Status check_target(const DatasetHeader& header, TargetKind target) {
                                                 std::string(to_string(target)));
 }
 
+// A head that had no row has no figures. `unit`: of the targets' numbers.
+std::vector<EvaluatedHead> evaluated(const std::vector<HeadResult>& results, double unit) {
+  std::vector<EvaluatedHead> heads;
+  for (const HeadResult& result : results) {
+    EvaluatedHead& head = heads.emplace_back();
+    head.output = result.output;
+    if (result.rows == 0) continue;
+    head.loss = result.loss_mean;
+    if (result.measure == HeadMeasure::accuracy) head.accuracy = result.value;
+    if (result.measure == HeadMeasure::mean_absolute_error) head.mae = result.value * unit;
+  }
+  return heads;
+}
+
 Result<ModelEvaluation> evaluate(const Model& model, const Bytes& dataset_file, const TrainingSettings& training) {
   COT_ASSIGN(DatasetSource dataset, DatasetSource::load(dataset_file));
   COT_TRY(check_target(dataset.header(), training.target));
@@ -41,18 +55,23 @@ Result<ModelEvaluation> evaluate(const Model& model, const Bytes& dataset_file, 
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(dataset, model, loss, training.augment));
   ExampleSource& examples = images ? static_cast<ExampleSource&>(*images) : dataset;
   const LossSettings own = loss_of_own_output(loss);
+  const double unit = static_cast<double>(dataset.header().target.scale);
   if (!is_distance(own)) {
     COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples));
     const bool has_labels = own.target == TargetKind::labels;
-    return ModelEvaluation{evaluation.loss_mean, has_labels ? std::optional(evaluation.accuracy) : std::nullopt};
+    return ModelEvaluation{.loss = evaluation.loss_mean,
+                           .accuracy = has_labels ? std::optional(evaluation.accuracy) : std::nullopt,
+                           .heads = evaluated(evaluator.heads(), unit)};
   }
   ValueMetrics values;
   const auto add = [&values](std::span<const float> outputs, std::span<const float> targets) {
     for (size_t i = 0; i < targets.size(); ++i) values.add(outputs[i], targets[i]);
   };
   COT_ASSIGN(const Evaluation evaluation, evaluator.run(model.parameters(), examples, add));
-  const double unit = static_cast<double>(dataset.header().target.scale);
-  return ModelEvaluation{.loss = evaluation.loss_mean, .mae = values.mean_absolute_error() * unit, .r2 = values.r2()};
+  return ModelEvaluation{.loss = evaluation.loss_mean,
+                         .mae = values.mean_absolute_error() * unit,
+                         .r2 = values.r2(),
+                         .heads = evaluated(evaluator.heads(), unit)};
 }
 
 }  // namespace

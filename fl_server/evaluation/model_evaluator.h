@@ -9,7 +9,8 @@ namespace coterie {
 
 // For Finalizer: the mean of the job's loss, and the accuracy, of a model file on a data set file. Where the targets
 // are numbers and the loss is a distance from them, mean absolute error (in the unit that the file says) and R2
-// instead. A job with clusters is judged by that model which loses least.
+// instead. With heads the loss is the weighted sum of theirs, the other figures are those of the first, and each head
+// has its own. A job with clusters is judged by that model which loses least.
 Result<ModelEvaluation> evaluate_model(const Bytes& model, const Bytes& dataset, const TrainingSettings& training);
 
 // For uploads: malformed, with the op's name, if devices could not load this model.

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/time.h"
@@ -57,6 +58,7 @@ struct RoundDone {
   std::optional<double> evaluation_loss = {};
   std::optional<double> evaluation_accuracy = {};
   std::optional<double> evaluation_mae = {}, evaluation_r2 = {};  // of a job whose targets are numbers
+  std::vector<EvaluatedHead> evaluation_heads = {};               // of a job with heads
   std::optional<WatchOutcome> watch = {};                         // of a job that is watched
 };
 

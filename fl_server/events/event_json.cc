@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fl_server/json/evaluated_heads_json.h"
 #include "fl_server/json/rfc3339.h"
 #include "fl_server/json/watch_json.h"
 #include "scheduler/rollout/canary_state.h"
@@ -54,6 +55,7 @@ struct Writer {
     if (of.evaluation_accuracy) out["evaluation_accuracy"] = *of.evaluation_accuracy;
     if (of.evaluation_mae) out["evaluation_mae"] = *of.evaluation_mae;
     if (of.evaluation_r2) out["evaluation_r2"] = *of.evaluation_r2;
+    if (!of.evaluation_heads.empty()) out["evaluation_heads"] = to_json(of.evaluation_heads);
     if (of.watch) out["watch"] = to_json(*of.watch);
   }
   void operator()(const event::ServerLeads& of) const { out["epoch"] = of.epoch; }

@@ -239,6 +239,7 @@ Result<FinalizedRound> Finalizer::finalize(const JobRecord& job, const RoundReco
     finalized.model.evaluation_accuracy = evaluation.accuracy;
     finalized.model.evaluation_mae = evaluation.mae;
     finalized.model.evaluation_r2 = evaluation.r2;
+    finalized.model.evaluation_heads = evaluation.heads;
   }
   if (settings.adaptive_mu) {
     finalized.model.adaptive_mu =

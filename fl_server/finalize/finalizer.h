@@ -49,6 +49,7 @@ struct ModelEvaluation {
   double loss = 0;
   std::optional<double> accuracy = {};      // of labels
   std::optional<double> mae = {}, r2 = {};  // of numbers (device_sdk/runtime/metrics.h); no r2 where all are the same
+  std::vector<EvaluatedHead> heads = {};    // of a training with heads
 };
 // Evaluates a whole model file on a data set file, by the job's loss.
 using EvaluateModel =

@@ -108,6 +108,7 @@ void RoundRequests::tell_committed(const CommitRound& request, const JobProgress
                                           .evaluation_accuracy = model.evaluation_accuracy,
                                           .evaluation_mae = model.evaluation_mae,
                                           .evaluation_r2 = model.evaluation_r2,
+                                          .evaluation_heads = model.evaluation_heads,
                                           .watch = model.watch});
   if (request.completes_job) parts_.events.add(job, event::JobCompleted{request.number});
   if (request.opens_next && progress.latest) tell_opened(job, *progress.latest);

@@ -20,13 +20,14 @@
 // 13 what devices of a round found in their trainings, with the model that it made
 // 14 how long the updates of a round were, likewise
 // 15 the cosines of updates with the step of their round, likewise
+// 16 what each head of a training with several has come to, with the model that was evaluated
 #pragma once
 
 #include "fl_server/store/sql/database.h"
 
 namespace coterie {
 
-inline constexpr int kSchemaVersion = 15;
+inline constexpr int kSchemaVersion = 16;
 
 // Creates the tables in an empty database, adds those that an older one lacks (one transaction), or refuses a newer one
 // (unsupported_version). Where several servers start at once, one does it and the others wait.

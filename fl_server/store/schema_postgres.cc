@@ -244,6 +244,13 @@ ALTER TABLE model ADD COLUMN update_cosines BYTEA;
 UPDATE schema_version SET version = 15;
 )sql";
 
+constexpr const char* kVersion16 = R"sql(
+-- What each head of its evaluation came to (fl_server/records/head_record.h); NULL: no heads, or nothing was held out.
+ALTER TABLE model ADD COLUMN evaluation_heads BYTEA;
+
+UPDATE schema_version SET version = 16;
+)sql";
+
 }  // namespace
 
 Result<int64_t> postgres_schema_version(Database& database) {
@@ -276,7 +283,8 @@ Status prepare_postgres_schema(Database& database) {
     if (version < 12) COT_TRY(database.execute(kVersion12));
     if (version < 13) COT_TRY(database.execute(kVersion13));
     if (version < 14) COT_TRY(database.execute(kVersion14));
-    return database.execute(kVersion15);
+    if (version < 15) COT_TRY(database.execute(kVersion15));
+    return database.execute(kVersion16);
   });
 }
 

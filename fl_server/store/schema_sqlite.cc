@@ -245,6 +245,13 @@ ALTER TABLE model ADD COLUMN update_cosines BLOB;
 PRAGMA user_version = 15;
 )sql";
 
+constexpr const char* kVersion16 = R"sql(
+-- What each head of its evaluation came to (fl_server/records/head_record.h); NULL: no heads, or nothing was held out.
+ALTER TABLE model ADD COLUMN evaluation_heads BLOB;
+
+PRAGMA user_version = 16;
+)sql";
+
 }  // namespace
 
 Result<int64_t> sqlite_schema_version(Database& database) {
@@ -276,6 +283,7 @@ Status prepare_sqlite_schema(Database& database) {
     if (version < 13) COT_TRY(database.execute(kVersion13));
     if (version < 14) COT_TRY(database.execute(kVersion14));
     if (version < 15) COT_TRY(database.execute(kVersion15));
+    if (version < 16) COT_TRY(database.execute(kVersion16));
     return {};
   });
 }

@@ -1,6 +1,7 @@
 // Versions of a job's model, and which of them applications are told to use.
 #include "fl_server/records/cosine_record.h"
 #include "fl_server/records/delta_chain.h"
+#include "fl_server/records/head_record.h"
 #include "fl_server/records/norm_record.h"
 #include "fl_server/records/watch_record.h"
 #include "fl_server/store/sql_training_store.h"
@@ -11,7 +12,7 @@ namespace {
 #define COT_MODEL_COLUMNS                                                                         \
   "job, version, digest, bytes, optimizer_state, evaluation_loss, evaluation_accuracy, created, " \
   "clip_norm, evaluation_mae, evaluation_r2, exact, deltas, proximal_mu, proximal_falls, watch, " \
-  "update_norms, update_cosines"
+  "update_norms, update_cosines, evaluation_heads"
 
 Result<ModelRecord> model_from(Statement& row) {
   ModelRecord model;
@@ -40,6 +41,9 @@ Result<ModelRecord> model_from(Statement& row) {
   if (!row.is_null(17)) {
     COT_ASSIGN(model.update_cosines, decode_cosines(row.blob(17)));
   }
+  if (!row.is_null(18)) {
+    COT_ASSIGN(model.evaluation_heads, decode_heads(row.blob(18)));
+  }
   return model;
 }
 
@@ -47,7 +51,7 @@ Result<ModelRecord> model_from(Statement& row) {
 
 Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   Statement insert = database_.prepare("INSERT INTO model(" COT_MODEL_COLUMNS
-                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                                       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert << model.job.value() << model.version.value() << model.digest << model.bytes << model.optimizer_state
          << model.evaluation_loss << model.evaluation_accuracy << model.created << model.clip_norm
          << model.evaluation_mae << model.evaluation_r2 << model.exact;
@@ -61,6 +65,8 @@ Status SqlTrainingStore::insert_model(const ModelRecord& model) {
   else insert << ByteView(encode_norms(*model.update_norms));
   if (!model.update_cosines) insert.null();
   else insert << ByteView(encode_cosines(*model.update_cosines));
+  if (model.evaluation_heads.empty()) insert.null();
+  else insert << ByteView(encode_heads(model.evaluation_heads));
   return insert.run();
 }
 

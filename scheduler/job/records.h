@@ -14,6 +14,7 @@
 #include "proto/messages/ledger_head.h"
 #include "proto/messages/norm_histogram.h"
 #include "scheduler/job/adaptive_mu_settings.h"
+#include "scheduler/job/evaluated_head.h"
 #include "scheduler/job/job_settings.h"
 #include "scheduler/job/watch_outcome.h"
 
@@ -63,6 +64,7 @@ struct ModelRecord {
   std::optional<WatchOutcome> watch = {};          // of the round that made it, where the job is watched
   std::optional<NormHistogram> update_norms = {};  // likewise, where the server sees each update, without noise
   std::optional<CosineHistogram> update_cosines = {};  // likewise, where it keeps each until the round is finalized
+  std::vector<EvaluatedHead> evaluation_heads = {};    // of a job with heads, in their order
 };
 
 // Sums over the updates of one round, none of which can be told apart.

@@ -89,6 +89,11 @@ assert.deepEqual(charts.slice(0, 4).map(({ name, lines }) => [name, lines.map(([
 assert.deepEqual([charts[4].lines.map(([line]) => line).sort(), charts[0].xs, charts[0].lines[2][1]], [["dead_relu", "label_drift"], [1, 450, 451, 500, 900, 901, 902], [null, null, null, 0.25, null, null, null]]);
 assert.equal(round_charts(told_curves).length, 4); // hits of which there are none are not drawn
 assert.deepEqual(round_charts(curves_of({ rounds: 0, round: [], columns: {} })), []);
+const with_heads = extended(curves_of({ rounds: 1, round: [1], columns: { evaluation_loss: [3], "evaluation_loss.a.b": [1], "evaluation_loss.age": [2], "evaluation_mae.age": [4] } }),
+  [{ number: 2, state: "done", model: { evaluation_loss: 2, evaluation_heads: [{ output: "a.b", loss: 0.5, accuracy: 0.75 }, { output: "age", loss: 1.5, mae: null }, { output: "none" }] } }]);
+assert.deepEqual(with_heads.columns, { evaluation_loss: [3, 2], "evaluation_loss.a.b": [1, 0.5], "evaluation_loss.age": [2, 1.5], "evaluation_mae.age": [4, null], "evaluation_accuracy.a.b": [null, 0.75] });
+assert.deepEqual(round_charts(with_heads).slice(1, 6).map(({ name, lines }) => [name, lines]).filter(([name]) => name.endsWith("by head")), [["Loss by head", [["a.b", [1, 0.5]], ["age", [2, 1.5]]]],
+  ["Accuracy by head", [["a.b", [null, 0.75]]]], ["Mean absolute error by head", [["age", [4, null]]]]]);
 
 // ---- Runs
 const { address, differing, is_thinned, kResults, kRunsMax, leaves, values_of, view_of } = await load("runs.ts");

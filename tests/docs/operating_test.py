@@ -149,14 +149,15 @@ class OnSqlite(OperatingTest):
             for table, column in (("admin_token", "tenant"), ("idempotency", "tenant"), ("job", "deleted"), ("accept", "examples"),
                                   ("round", "examples_median"), ("device", "checked_in"), ("round", "clip_norm"), ("model", "clip_norm"),
                                   ("model", "evaluation_mae"), ("model", "evaluation_r2"), ("model", "exact"), ("model", "deltas"), ("job", "trained_value_count"), ("round", "proximal_mu"),
-                                  ("model", "proximal_mu"), ("model", "proximal_falls"), ("model", "watch"), ("model", "update_norms"), ("model", "update_cosines")):
+                                  ("model", "proximal_mu"), ("model", "proximal_falls"), ("model", "watch"), ("model", "update_norms"), ("model", "update_cosines"),
+                                  ("model", "evaluation_heads")):
                 database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
             database.execute("PRAGMA user_version = 4")
-        self.assertEqual(self.site.run("upgrade").splitlines()[0], "15")
+        self.assertEqual(self.site.run("upgrade").splitlines()[0], "16")
         self.round_of("open")
         self.rounds_done(self.plain, 2)
-        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 16'")
-        self.assertIn("schema version 16", self.site.shell("systemctl start fl_server", fails=True))
+        self.site.shell(f"systemctl stop fl_server; sqlite3 {self.site.data}/coterie.sqlite3 'PRAGMA user_version = 17'")
+        self.assertIn("schema version 17", self.site.shell("systemctl start fl_server", fails=True))
 
     def test_tokens_are_replaced(self):
         old = (self.site.data / "admin-token").read_text()

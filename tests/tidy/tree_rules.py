@@ -73,7 +73,7 @@ MAY_INCLUDE = {
                           "fl_server/records/tenant.h", "fl_server/settings/"],
     "fl_server/telemetry/": ["base/", "scheduler/"],
     # What a stream says is told to whoever holds a connection, and to a node that asks: so its source is no plane's.
-    "fl_server/events/": ["base/", "scheduler/", "fl_server/json/rfc3339.h", "fl_server/json/watch_json.h", "fl_server/net/event_source.h",
+    "fl_server/events/": ["base/", "scheduler/", "fl_server/json/rfc3339.h", "fl_server/json/evaluated_heads_json.h", "fl_server/json/watch_json.h", "fl_server/net/event_source.h",
                           "fl_server/records/tenant.h", "fl_server/telemetry/"],
     "fl_server/privacy/": ["base/", "proto/", "scheduler/", "secure/", "fl_server/records/", "fl_server/store/blob_store.h"],
     "fl_server/store/": ["base/", "proto/messages/", "proto/ring/", "scheduler/", "secure/crypto/", "secure/dp/",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "fl_server/json/evaluated_heads_json.h"
+
 namespace coterie {
 namespace {
 
@@ -35,6 +37,7 @@ RoundReport parse_round(const nlohmann::json& json) {
     round.evaluation_accuracy = number_in(*model, "evaluation_accuracy");
     round.evaluation_mae = number_in(*model, "evaluation_mae");
     round.evaluation_r2 = number_in(*model, "evaluation_r2");
+    round.evaluation_heads = evaluated_heads_in(*model);
     round.watch = watch_in(*model);
   }
   return round;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "scheduler/job/evaluated_head.h"
 #include "scheduler/job/watch_outcome.h"
 
 namespace coterie {
@@ -30,6 +31,7 @@ struct RoundReport {
   std::optional<double> evaluation_loss, evaluation_accuracy;
   std::optional<double> clip_norm;                      // of a job with adaptive clipping
   std::optional<double> evaluation_mae, evaluation_r2;  // of a job whose targets are numbers
+  std::vector<EvaluatedHead> evaluation_heads = {};     // of a job with heads
   std::optional<double> proximal_mu;                    // of a job whose mu adapts itself
   std::optional<WatchOutcome> watch = {};               // of a job that is watched
   uint64_t model_version = 0;

@@ -64,6 +64,20 @@ void print_rounds(const RoundsPage& page) {
   print_text(table.text());
 }
 
+// What each head has come to by the newest round that was evaluated; nothing, where the training has none.
+void print_heads(const RoundsPage& page) {
+  const auto judged =
+      std::ranges::find_if(page.rounds, [](const auto& round) { return !round.evaluation_heads.empty(); });
+  if (judged == page.rounds.end()) return;
+  using enum Table::Align;
+  Table table({{"HEAD"}, {"LOSS", right}, {"ACCURACY", right}, {"MAE", right}});
+  for (const EvaluatedHead& head : judged->evaluation_heads) {
+    table.add(
+        {printable(head.output), optional_loss(head.loss), optional_percent(head.accuracy), optional_digits(head.mae)});
+  }
+  print_text("\nheads of round " + std::to_string(judged->number) + ":\n\n" + table.text());
+}
+
 // What devices of the newest watched round found; nothing, where none was watched.
 void print_watch(const RoundsPage& page) {
   const auto watched = std::ranges::find_if(page.rounds, [](const auto& round) { return round.watch.has_value(); });
@@ -268,6 +282,7 @@ ExitCode list_rounds(const AdminCommand& command, const std::string& job, uint32
       return {};
     }
     print_rounds(page);
+    print_heads(page);
     print_watch(page);
     return {};
   });

@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 
+#include "fl_server/json/evaluated_heads_json.h"
 #include "fl_server/json/json_reader.h"
 #include "fl_server/json/rfc3339.h"
 #include "fl_server/json/round_curves.h"
 #include "fl_server/net/http_types.h"
+#include "tools/console/run_heads.h"
 #include "tools/console/run_query.h"
 #include "tools/data/csv_reader.h"
 
@@ -76,6 +78,7 @@ ReadRounds parse_rounds(std::string_view text) {
     read.problem = "metrics.csv: there is no column `round`";
     return read;
   }
+  const RunHeads heads(rows->front().fields);
   for (const CsvRow& row : std::span(*rows).subspan(1)) {
     json number = number_in(row.fields[places.at("round")]);
     if (!number.is_number_unsigned()) {
@@ -92,6 +95,7 @@ ReadRounds parse_rounds(std::string_view text) {
       if (place == places.end()) continue;
       (column.is_of_model ? round["model"] : round)[column.key] = number_in(row.fields[place->second]);
     }
+    if (const auto own = heads.in(row.fields); !own.empty()) round["model"]["evaluation_heads"] = to_json(own);
     read.rounds.push_back(std::move(round));
   }
   return read;
@@ -229,6 +233,7 @@ Result<json> run_curves(const RunFiles& files, std::string_view query) {
       const auto value = of.find(column.key);
       if (column.is_curve && value != of.end() && value->is_number()) curves.set(column.key, value->get<double>());
     }
+    for (const auto& [name, value] : columns_of(evaluated_heads_in(round["model"]))) curves.set(name, value);
   }
   return to_json(curves, points);
 }

@@ -11,6 +11,7 @@
 #include "tools/cli/head_report.h"
 #include "tools/cli/table.h"
 #include "tools/cli/terminal.h"
+#include "tools/data/csv_rows.h"
 #include "tools/demo/chart_page.h"
 #include "tools/demo/compression_option.h"
 #include "tools/demo/width_scores.h"
@@ -60,6 +61,17 @@ nlohmann::ordered_json scores_json(const DemoResult& result) {
   json["mae_mean"] = mean.mae;
   json["r2_mean"] = number(mean.r2);
   return json;
+}
+
+// Those that any round has: a model that is evaluated on the same data has the same in each.
+std::vector<std::string> head_columns(const std::vector<RoundReport>& rounds) {
+  std::vector<std::string> names;
+  for (const RoundReport& round : rounds) {
+    for (const auto& [name, value] : columns_of(round.evaluation_heads)) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
 }
 
 // As `coterie model evaluate` takes them.
@@ -177,7 +189,10 @@ std::string metrics_csv(const DemoResult& result) {
                      : "train_accuracy,evaluation_loss,evaluation_accuracy";
   csv += ",seconds,train_seconds";
   csv += has_clip ? ",clip_norm" : "";
-  csv += has_mu ? ",proximal_mu\n" : "\n";
+  csv += has_mu ? ",proximal_mu" : "";
+  const std::vector<std::string> head_names = head_columns(done_rounds(result));
+  for (const std::string& name : head_names) csv += "," + csv_quoted(name);
+  csv += "\n";
   for (const RoundReport& round : done_rounds(result)) {
     for (const std::string& text :
          {std::to_string(round.number), std::to_string(round.attempt), std::to_string(round.selected),
@@ -190,6 +205,11 @@ std::string metrics_csv(const DemoResult& result) {
     csv += shortest(round.train_seconds);
     if (has_clip) csv += "," + shortest(round.clip_norm);
     if (has_mu) csv += "," + shortest(round.proximal_mu);
+    const auto figures = columns_of(round.evaluation_heads);
+    for (const std::string& name : head_names) {
+      const auto found = std::ranges::find(figures, name, &std::pair<std::string, double>::first);
+      csv += "," + (found == figures.end() ? std::string() : shortest(found->second));
+    }
     csv += "\n";
   }
   return csv;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "fl_server/json/evaluated_heads_json.h"
 #include "fl_server/json/json_reader.h"
 #include "proto/messages/staleness.h"
 #include "secure/crypto/digest.h"
@@ -129,6 +130,7 @@ Json json_of(const RoundReport& report) {
   put(json, "evaluation_mae", report.evaluation_mae);
   put(json, "evaluation_r2", report.evaluation_r2);
   put(json, "proximal_mu", report.proximal_mu);
+  if (!report.evaluation_heads.empty()) json["evaluation_heads"] = to_json(report.evaluation_heads);
   return json;
 }
 
@@ -153,6 +155,15 @@ RoundReport report_in(const nlohmann::json& json, const std::string& pointer, Pr
   get(reader, "evaluation_mae", report.evaluation_mae);
   get(reader, "evaluation_r2", report.evaluation_r2);
   get(reader, "proximal_mu", report.proximal_mu);
+  for (JsonReader& one : reader.objects("evaluation_heads")) {
+    EvaluatedHead& head = report.evaluation_heads.emplace_back();
+    one.require("output");
+    one.read("output", head.output);
+    get(one, "loss", head.loss);
+    get(one, "accuracy", head.accuracy);
+    get(one, "mae", head.mae);
+    one.finish();
+  }
   reader.finish();
   return report;
 }

@@ -140,6 +140,7 @@ Status Run::judge_mean(const Simulation& simulation, RoundReport& report) {
   report.evaluation_accuracy = judged.accuracy;
   report.evaluation_mae = judged.mae;
   report.evaluation_r2 = judged.r2;
+  report.evaluation_heads = judged.heads;
   return {};
 }
 

@@ -253,6 +253,7 @@ Result<SimulatedRound> Simulation::attempt() {
   report.evaluation_accuracy = base_.evaluation_accuracy;
   report.evaluation_mae = base_.evaluation_mae;
   report.evaluation_r2 = base_.evaluation_r2;
+  report.evaluation_heads = base_.evaluation_heads;
   report.watch = base_.watch;
   report.model_version = base_.version.value();
   return round;

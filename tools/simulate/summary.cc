@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "fl_server/json/evaluated_heads_json.h"
 #include "fl_server/json/watch_json.h"
 #include "scheduler/selection/selection_registry.h"
 #include "tools/cli/head_report.h"
@@ -169,6 +170,7 @@ std::string event_of(const RoundReport& round, const VirtualRound& plan) {
       event["train_accuracy"] = or_null(round.train_accuracy);
       event["evaluation_accuracy"] = or_null(round.evaluation_accuracy);
     }
+    if (!round.evaluation_heads.empty()) event["evaluation_heads"] = to_json(round.evaluation_heads);
     event["train_seconds"] = or_null(std::optional(round.train_seconds));
     if (round.watch) event["watch"] = to_json(*round.watch);
   }

@@ -16,6 +16,9 @@ Status log_round(ScalarLog& log, const RoundReport& round, std::optional<double>
   if (round.state != "done") return {};
   log.note("evaluation/loss", round.evaluation_loss);
   log.note("evaluation/accuracy", round.evaluation_accuracy);
+  for (const auto& [column, value] : columns_of(round.evaluation_heads)) {
+    log.note("evaluation/" + column.substr(std::string_view("evaluation_").size()), value);
+  }
   log.note("train/loss", round.train_loss);
   log.note("train/accuracy", round.train_accuracy);
   log.note("privacy/epsilon", epsilon);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/os/file.h"
 #include "base/random.h"
@@ -76,6 +77,26 @@ class DemoHeads : public DemoTest {
     EXPECT_EQ(std::count(process.errors().begin(), process.errors().end(), '\n'), 1) << process.errors();
   }
 
+  // What the newest round's line of a run has of both heads, which is its end.
+  Words figures(const std::string& run) const {
+    const Result<Bytes> file = os::read_file(directory_ / (run + "/metrics.csv"), 1 << 20);
+    EXPECT_OK(file);
+    if (!file) return {};
+    const std::string text(as_text(*file));
+    std::string names;
+    for (const char* name : {"evaluation_loss.0", "evaluation_accuracy.0", "evaluation_loss.1", "evaluation_mae.1"}) {
+      const std::string column = name;
+      names += ",\"" + column.substr(0, column.size() - 1) + outputs_[static_cast<size_t>(column.back() - '0')] + "\"";
+    }
+    EXPECT_THAT(text.substr(0, text.find('\n') + 1), testing::EndsWith(names + "\n"));
+    Words cells;
+    std::istringstream last(text.substr(text.rfind('\n', text.size() - 2) + 1));
+    for (std::string cell; std::getline(last, cell, ',');) cells.push_back(cell);
+    EXPECT_GT(cells.size(), 4u) << text;
+    if (cells.size() > 4) cells.erase(cells.begin(), cells.end() - 4);
+    return cells;
+  }
+
   Words outputs_;
 };
 
@@ -108,6 +129,13 @@ TEST_F(DemoHeads, AreTrainedTogetherAndToldApart) {
   const nlohmann::json alike = nlohmann::json::parse(simulated.output(), nullptr, false);
   EXPECT_EQ(alike["model_digest"], said["model_digest"]);
   EXPECT_EQ(alike["heads"], said["heads"]);
+  const Words told = figures("run");
+  ASSERT_EQ(told.size(), 4u);
+  EXPECT_EQ(figures("simulated"), told) << "of the server as of the simulation";
+  EXPECT_NEAR(std::stod(told[0]), said["heads"][0]["loss"], 1e-6);
+  EXPECT_NEAR(std::stod(told[1]), said["heads"][0]["accuracy"], 1e-6);
+  EXPECT_NEAR(std::stod(told[2]), said["heads"][1]["loss"], 1e-6);
+  EXPECT_NEAR(std::stod(told[3]), said["heads"][1]["mae"], 1e-6);
 }
 
 TEST_F(DemoHeads, ThatDoNotFitTheTargetsAreRefused) {

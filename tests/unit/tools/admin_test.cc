@@ -116,6 +116,21 @@ TEST(ParseRounds, ReadsNumbersAndLeavesOutWhatIsNull) {
   EXPECT_EQ(page->rounds[0].evaluation_accuracy, 0.9);
 }
 
+TEST(ParseRounds, ReadsWhatEachHeadCameTo) {
+  json done = round(3, 1, "done");
+  done["model"] = {
+      {"version", 3},
+      {"evaluation_heads",
+       {{{"output", "class"}, {"loss", 0.5}, {"accuracy", 0.25}}, {{"output", "age"}, {"loss", nullptr}}}}};
+  const auto page = parse_rounds({{"state", "running"}, {"rounds", {done, round(2, 1, "done")}}});
+  ASSERT_OK(page);
+  EXPECT_EQ(page->rounds[0].evaluation_heads,
+            (std::vector<EvaluatedHead>{{.output = "class", .loss = 0.5, .accuracy = 0.25}, {.output = "age"}}));
+  EXPECT_TRUE(page->rounds[1].evaluation_heads.empty());
+  done["model"]["evaluation_heads"][0].erase("output");
+  EXPECT_ERROR(parse_rounds({{"state", "running"}, {"rounds", {done}}}), ErrorCode::malformed, "not what was expected");
+}
+
 TEST(ParseRounds, ReadsWhatDevicesFound) {
   json done = round(3, 1, "done");
   const json hits = {{{"check", "dead_relu"}, {"layer", "conv1"}, {"share", 0.25}},

@@ -108,10 +108,12 @@ TEST_F(ScalarLogs, HaveTheWordsOfARoundThatIsDone) {
   round.state = "done";
   round.accepted = 5;
   round.evaluation_loss = 0.25;
+  round.evaluation_heads = {{.output = "age", .mae = 2}};
   ASSERT_OK(log_round(*log, round, 1.5, 100));
   const Bytes all = file(log->path());
   const std::string text(all.begin(), all.end());
-  for (const char* tag : {"evaluation/loss", "privacy/epsilon", "round/seconds", "round/updates", "round/bytes"}) {
+  for (const char* tag :
+       {"evaluation/loss", "evaluation/mae.age", "privacy/epsilon", "round/seconds", "round/updates", "round/bytes"}) {
     EXPECT_NE(text.find(tag), text.npos) << tag;
   }
   EXPECT_EQ(text.find("evaluation/accuracy"), text.npos);

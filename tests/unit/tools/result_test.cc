@@ -134,6 +134,18 @@ TEST(DemoMetrics, LeaveTheCellEmptyWhereThereIsNoNumber) {
   EXPECT_THAT(metrics_csv(result), HasSubstr("\n1,1,10,9,700,,0.75,,,0.5,1.8\n"));
 }
 
+TEST(DemoMetrics, HaveColumnsOfEachHead) {
+  DemoResult result = sample();
+  result.attempts = {done(1, 1, 0.5), done(2, 1, 0.5)};
+  result.attempts[0].evaluation_heads = {{.output = "class", .loss = 0.125, .accuracy = 0.5},
+                                         {.output = "a,b", .mae = 2}};
+  result.attempts[1].evaluation_heads = {{.output = "class", .loss = 0.0625, .accuracy = 0.75}, {.output = "a,b"}};
+  const std::string csv = metrics_csv(result);
+  EXPECT_THAT(csv, AllOf(HasSubstr(",train_seconds,\"evaluation_loss.class\",\"evaluation_accuracy.class\","
+                                   "\"evaluation_mae.a,b\"\n"),
+                         HasSubstr(",1.8,0.125,0.5,2\n"), HasSubstr(",1.8,0.0625,0.75,\n")));
+}
+
 TEST(DemoSummary, NamesResultFilesAndThreeCommandsAsAShellTakesThem) {
   const std::string text = summary_text(sample(), Terminal());
   EXPECT_THAT(text, AllOf(HasSubstr("Held-out accuracy 97.5 % (10.0 % before training)\n  on 359 examples that no"),

@@ -153,6 +153,24 @@ TEST(AdminJson, HasTheSameInCurvesAsInARound) {
   EXPECT_EQ(to_json(curves, kCurvePointsDefault)["columns"]["train_loss"], json::array({0.5, nullptr}));
 }
 
+TEST(AdminJson, ShowsWhatEachHeadHasComeToAndItsCurves) {
+  ModelRecord model;
+  EXPECT_FALSE(to_json(model).contains("evaluation_heads"));
+  model.evaluation_heads = {{.output = "class", .loss = 0.25, .accuracy = 0.75},
+                            {.output = "age", .loss = 2, .mae = 1.5},
+                            {.output = "none"}};
+  EXPECT_EQ(to_json(model)["evaluation_heads"], json::parse(R"([{"output": "class", "loss": 0.25, "accuracy": 0.75},
+                            {"output": "age", "loss": 2.0, "mae": 1.5}, {"output": "none"}])"));
+  RoundCurves curves;
+  add_to(curves, RoundRecord(), JobRecord(), &model);
+  json columns = to_json(curves, kCurvePointsDefault)["columns"];
+  columns.erase("accepted");
+  columns.erase("seconds");
+  columns.erase("train_seconds");
+  EXPECT_EQ(columns, json::parse(R"({"evaluation_loss.class": [0.25], "evaluation_accuracy.class": [0.75],
+                                     "evaluation_loss.age": [2.0], "evaluation_mae.age": [1.5]})"));
+}
+
 TEST(AdminJson, ShowsHowLongUpdatesAreFromTheFirstBucketThatHasAnyToTheLast) {
   ModelRecord model;
   EXPECT_FALSE(to_json(model).contains("update_norms"));

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "tests/support/matchers.h"
@@ -110,6 +111,52 @@ TEST(EvaluateModel, HasErrorsInTheTargetsUnitWhereItIsANumber) {
                               {.loss = Loss::binary_cross_entropy, .target = TargetKind::values})
                    ->mae)
       << "its output is no such number";
+}
+
+// Logits of two classes and a number: the biases, whatever the features are. Rows of a class and a number.
+TEST(EvaluateModel, HasFiguresOfEachHead) {
+  ModelBuilder build("two", {1}, 1);
+  const auto constant = [&](const char* name, const std::vector<float>& biases) {
+    const auto n = static_cast<int64_t>(biases.size());
+    const TensorId w = build.parameter(std::string("w_") + name, {1, n}, std::vector<float>(biases.size()));
+    const TensorId b = build.parameter(std::string("b_") + name, {n}, biases);
+    return build.op(OpKind::dense, {build.input(), w, b});
+  };
+  const TensorId own = constant("own", {0, 2});
+  const TensorId more[] = {constant("more", {3})};
+  const Bytes file = build.finish(own, more).value();
+  const Model model = Model::load(file).value();
+  std::vector<std::string> names;
+  for (const ModelOutput& output : model_outputs(model)) names.push_back(output.name);
+  ASSERT_EQ(names.size(), 2u);
+
+  DatasetHeader header = labelled_dataset("rows", 4, {1}, 0);
+  header.target = {.name = "target", .type = ColumnType::float32, .shape = {2}};
+  const std::vector<float> features(4), targets = {1, 3, 1, 4, 0, 1, 1, 2};
+  const auto bytes = [](const std::vector<float>& numbers) {
+    return ByteView(reinterpret_cast<const uint8_t*>(numbers.data()), numbers.size() * sizeof(float));
+  };
+  const ByteView columns[] = {bytes(features), bytes(targets)};
+  const Bytes rows = encode_dataset(header, columns);
+  TrainingSettings training{.heads = {{names[0], Loss::softmax_cross_entropy, 1}, {names[1], Loss::l1, 0.5f}},
+                            .target = TargetKind::values};
+  const auto evaluation = evaluate_model(file, rows, training);
+  ASSERT_OK(evaluation);
+  const double log_sum = std::log(1 + std::exp(2.0)), of_classes = log_sum - 1.5;
+  ASSERT_EQ(evaluation->heads.size(), 2u);
+  EXPECT_EQ(evaluation->heads[0].output, names[0]);
+  EXPECT_NEAR(*evaluation->heads[0].loss, of_classes, 1e-6);
+  EXPECT_EQ(evaluation->heads[0].accuracy, 0.75);
+  EXPECT_FALSE(evaluation->heads[0].mae);
+  EXPECT_EQ(evaluation->heads[1], (EvaluatedHead{.output = names[1], .loss = 1, .mae = 1}));
+  EXPECT_NEAR(evaluation->loss, of_classes + 0.5, 1e-6);
+
+  training.loss = training.heads[0].loss;
+  training.ignore_label = 1;
+  const auto without = evaluate_model(file, rows, training);
+  ASSERT_OK(without);
+  EXPECT_EQ(without->heads[0].accuracy, 0) << "the one that is left is not of class 1";
+  EXPECT_TRUE(evaluate_model(model_of({0, 0, 0}), dataset_of({0}), {})->heads.empty());
 }
 
 TEST(EvaluateModel, RefusesTargetsThatTheJobDoesNotSpeakOf) {

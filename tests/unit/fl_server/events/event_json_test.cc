@@ -28,6 +28,10 @@ TEST(EventJson, HasTheWordsOfTheAdminPlane) {
   EXPECT_EQ(done["model_version"], 7);
   EXPECT_EQ(done["evaluation_accuracy"], 0.25);
   EXPECT_FALSE(done.contains("watch"));
+  EXPECT_FALSE(done.contains("evaluation_heads"));
+  EXPECT_EQ(
+      shown(event::RoundDone{.round = round, .evaluation_heads = {{.output = "age", .mae = 2}}})["evaluation_heads"],
+      json::parse(R"([{"output": "age", "mae": 2.0}])"));
   const WatchOutcome found{.looked = 1, .hits = {{"dead_relu", "conv1", 0.5}}};
   EXPECT_EQ(shown(event::RoundDone{.round = round, .watch = found})["watch"]["hits"][0]["layer"], "conv1");
   EXPECT_FALSE(shown(event::RoundDone{.round = round}).contains("evaluation_loss"));

@@ -203,7 +203,7 @@ TEST(Release, IsRefusedWhereAVarianceWouldBeBelowZero) {
 }
 
 TEST(Release, IsRefusedWhereItsEvaluationIsNotFinite) {
-  for (const ModelEvaluation bad : {ModelEvaluation{std::nan(""), 0.1}, {INFINITY, 0.1}, {0.5, std::nan("")}}) {
+  for (const ModelEvaluation& bad : {ModelEvaluation{std::nan(""), 0.1}, {INFINITY, 0.1}, {0.5, std::nan("")}}) {
     FrozenRound round(StrategySettings(), normed_model(base_values()));
     round.job_.spec.horizontal().evaluation = *round.blobs_.put(as_bytes("a data set"));
     round.add_partial("p", {{std::vector<float>(kValues), 1}});

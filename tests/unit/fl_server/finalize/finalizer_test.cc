@@ -290,7 +290,7 @@ TEST(Finalizer, EvaluatesTheNewModelIfTheJobHasADataSet) {
     model = m;
     dataset = d;
     EXPECT_EQ(training.loss, Loss::mean_squared_error);
-    return ModelEvaluation{.loss = 0.25, .accuracy = 0.75};
+    return ModelEvaluation{.loss = 0.25, .accuracy = 0.75, .heads = {{.output = "age", .mae = 2}}};
   };
   auto finalized = round.finalize(evaluate);
   ASSERT_OK(finalized);
@@ -302,6 +302,7 @@ TEST(Finalizer, EvaluatesTheNewModelIfTheJobHasADataSet) {
   ASSERT_OK(finalized);
   EXPECT_EQ(finalized->model.evaluation_loss, 0.25);
   EXPECT_EQ(finalized->model.evaluation_accuracy, 0.75);
+  EXPECT_EQ(finalized->model.evaluation_heads, (std::vector<EvaluatedHead>{{.output = "age", .mae = 2}}));
   EXPECT_EQ(model, round.blobs_.bytes_of(finalized->model.digest));
   EXPECT_EQ(as_text(dataset), "a data set");
   EXPECT_FALSE(round.finalize()->model.evaluation_loss.has_value()) << "there is nobody to evaluate";

@@ -71,7 +71,7 @@ TEST_F(Postgres, AddsToAnOlderSchemaWhatItLacks) {
                         "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "
                         "ALTER TABLE model DROP COLUMN proximal_falls; ALTER TABLE model DROP COLUMN watch; ALTER "
                         "TABLE model DROP COLUMN update_norms; ALTER TABLE model DROP COLUMN update_cosines; ALTER "
-                        "TABLE device DROP COLUMN checked_in; "
+                        "TABLE model DROP COLUMN evaluation_heads; ALTER TABLE device DROP COLUMN checked_in; "
                         "ALTER TABLE admin_token DROP COLUMN tenant; UPDATE schema_version SET version = 4"));
   store = SqlTrainingStore::open(open_postgres(settings()));
   ASSERT_OK(store);

@@ -25,7 +25,7 @@ namespace {
   "ALTER TABLE model DROP COLUMN exact; ALTER TABLE model DROP COLUMN deltas; "                                       \
   "ALTER TABLE round DROP COLUMN proximal_mu; ALTER TABLE model DROP COLUMN proximal_mu; "                            \
   "ALTER TABLE model DROP COLUMN proximal_falls; ALTER TABLE model DROP COLUMN watch; ALTER TABLE model DROP COLUMN " \
-  "update_norms; ALTER TABLE model DROP COLUMN update_cosines; "                                                      \
+  "update_norms; ALTER TABLE model DROP COLUMN update_cosines; ALTER TABLE model DROP COLUMN evaluation_heads; "      \
   "ALTER TABLE model DROP COLUMN clip_norm; ALTER TABLE job DROP COLUMN trained_value_count; "
 
 using namespace test;

@@ -1,5 +1,6 @@
-// The conformance suite of TrainingStore, on what devices of a round found, how long their updates were and how they
-// lay to its step: all of it is in the row of the version that the round made, once, and after a restart.
+// The conformance suite of TrainingStore, on what devices of a round found, how long their updates were, how they lay
+// to its step, and what each head came to: all of it is in the row of the version that the round made, once, and after
+// a restart.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fl_server/store/round_store_fixture.h"
@@ -38,12 +39,14 @@ TYPED_TEST(WatchRows, AreCommittedWithTheModel) {
   cosines.counts[0] = 1;
   cosines.counts[39] = 6;
   cosines.undirected = 1;
+  model.evaluation_heads = {{.output = "class", .loss = 0.1, .accuracy = 0.9}, {.output = "age", .loss = 2, .mae = 3}};
   const CommitRound request{{first->key, model, {1, 1, 1, 0, 0, 0}}, 1, true, false};
   ASSERT_OK(this->store().commit_round(JobId("j"), request, wall(3)));
   CommitRound other = request;
   other.round.model.watch.reset();
   other.round.model.update_norms.reset();
   other.round.model.update_cosines.reset();
+  other.round.model.evaluation_heads.clear();
   ASSERT_OK(this->store().commit_round(JobId("j"), other, wall(4))) << "once more: the first one stands";
   this->backend_.reopen();
   const Result<ModelRecord> read = this->store().get_model(JobId("j"), ModelVersion(1));
@@ -51,8 +54,10 @@ TYPED_TEST(WatchRows, AreCommittedWithTheModel) {
   EXPECT_EQ(read->watch, model.watch);
   EXPECT_EQ(read->update_norms, model.update_norms);
   EXPECT_EQ(read->update_cosines, model.update_cosines);
+  EXPECT_EQ(read->evaluation_heads, model.evaluation_heads);
   const Result<ModelRecord> initial = this->store().get_model(JobId("j"), ModelVersion(0));
   EXPECT_FALSE(initial->watch || initial->update_norms || initial->update_cosines) << "no round has made it";
+  EXPECT_TRUE(initial->evaluation_heads.empty());
 }
 
 }  // namespace

@@ -64,6 +64,20 @@ TEST(RunJson, HasSettingsAndRoundsOfAWholeRunAsTheApiHasThem) {
   EXPECT_EQ(run.rounds[1]["train_loss"], nullptr) << "JSON has no such number";
 }
 
+TEST(RunJson, HasHeadsOfRoundsAndTheirCurves) {
+  const RunFiles files = {.summary = bytes(kSummary),
+                          .metrics = bytes("round,evaluation_loss,\"evaluation_loss.class\",\"evaluation_mae.a,b\"\n"
+                                           "1,3,0.5,2\n2,2,0.25,nan\n"),
+                          .changed = kChanged};
+  const json rounds = shown_rounds(files);
+  EXPECT_EQ(rounds[0]["model"]["evaluation_heads"],
+            json::parse(R"([{"output": "class", "loss": 0.5}, {"output": "a,b", "mae": 2.0}])"));
+  const Result<json> curves = run_curves(files, "");
+  ASSERT_OK(curves);
+  EXPECT_EQ((*curves)["columns"]["evaluation_loss.class"], json::array({0.5, 0.25}));
+  EXPECT_EQ((*curves)["columns"]["evaluation_mae.a,b"], json::array({2.0, nullptr}));
+}
+
 TEST(RunJson, ShowsAHalfWrittenRunAsFarAsItGoesAndSaysSo) {
   const ShownRun begun = shown(kAbsent, kAbsent);
   EXPECT_EQ(begun.job["state"], "unfinished");
