@@ -3,8 +3,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import org.coterie.Client;
 import org.coterie.Conditions;
 import org.coterie.CoterieException;
@@ -94,7 +96,11 @@ public final class BindingTest {
     }
     try (Model two = Model.open(samples + "/two.cotf")) {
       check(two.input(0).isInt, "ints");
-      check(two.predict(1, new Object[] {new int[3], new float[4]}).length == 2, "two inputs");
+      Object[] inputs = {new int[3], new float[4]};
+      check(two.predict(1, inputs).length == 2, "two inputs");
+      Map<String, float[]> all = two.predictAll(1, inputs);
+      check(all.size() == 1 && Arrays.equals(all.get(two.output().name), two.predict(1, inputs)), "the only output");
+      fails("invalid_argument", "input 0 takes int32", () -> two.predictAll(1, new Object[] {new float[3], new float[4]}));
       fails("invalid_argument", "input 0 takes int32", () -> two.predict(1, new Object[] {new float[3], new float[4]}));
       fails("invalid_argument", "1 inputs", () -> two.predict(1, new Object[] {new int[3]}));
       check(thrownBy(() -> two.predict(1, new Object[] {null, null})) instanceof IllegalArgumentException, "null input");
@@ -229,6 +235,17 @@ public final class BindingTest {
       String classes = model.output(0).name, shade = model.output(1).name;
       check(classes.equals(model.output().name) && model.output(1).elements == 1, "outputs");
       fails("not_found", "output 2 of 2", () -> model.output(2));
+      check(model.info().outputCount == 2 && model.info().inputCount == 1, "outputs in info");
+      float[] features = new float[2 * (int) model.input(0).elements];
+      features[3] = 1;
+      Map<String, float[]> answers = model.predictAll(features);
+      check(new ArrayList<>(answers.keySet()).equals(Arrays.asList(classes, shade)), "names " + answers.keySet());
+      check(Arrays.equals(answers.get(classes), model.predict(features)), "its own output");
+      float[] shades = answers.get(shade);
+      check(shades.length == 2 && shades[0] != shades[1], "of two examples");
+      check(model.predictAll(Arrays.copyOf(features, features.length / 2)).get(shade)[0] == shades[0], "of the first");
+      fails("invalid_argument", "2 inputs", () -> model.predictAll(1, new Object[] {features, features}));
+      check(thrownBy(() -> model.predictAll(-1, new Object[] {features})) instanceof IllegalArgumentException, "-1");
       TrainOptions options = new TrainOptions();
       options.targetsAreValues = true;
       options.batchSize = 4;

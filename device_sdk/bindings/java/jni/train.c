@@ -64,9 +64,9 @@ NATIVE(jobject, modelInfo)(JNIEnv* env, jclass type, jlong handle) {
   if (!check_model(env, handle, coterie_model_describe(model_of(handle), &info))) return NULL;
   const jbyteArray name = binding_utf8(env, info.name);
   if (name == NULL) return NULL;
-  return binding_new(env, "org/coterie/ModelInfo", "([BIIJJJD)V", name, (jint)info.input_count,
-                     (jint)info.parameter_count, (jlong)info.parameters, (jlong)info.flat_count, (jlong)info.file_bytes,
-                     (jdouble)info.flops);
+  return binding_new(env, "org/coterie/ModelInfo", "([BIIIJJJD)V", name, (jint)info.input_count,
+                     (jint)info.output_count, (jint)info.parameter_count, (jlong)info.parameters,
+                     (jlong)info.flat_count, (jlong)info.file_bytes, (jdouble)info.flops);
 }
 
 /* `kind` 0: input `index`; 1: parameter `index`; 2: output `index`. */
@@ -123,44 +123,94 @@ NATIVE(void, modelSet)(JNIEnv* env, jclass type, jlong handle, jbyteArray name, 
   with_parameter(env, handle, kSet, name, values);
 }
 
-/* `inputs` are float[] and int[]. */
+/* Arrays of a call as C sees them. */
+typedef struct held_arrays {
+  coterie_values* values;
+  jarray* arrays;
+  size_t count;
+} held_arrays;
+
+/* `arrays` are float[] and int[]. 0, or -1 with an exception pending. To be released in either case. */
+static int hold_arrays(JNIEnv* env, jobjectArray arrays, held_arrays* held) {
+  const size_t count = (size_t)(*env)->GetArrayLength(env, arrays);
+  const jclass floats = (*env)->FindClass(env, "[F");
+  held->count = 0;
+  held->values = calloc(count + 1, sizeof *held->values);
+  held->arrays = calloc(count + 1, sizeof *held->arrays);
+  if (held->values == NULL || held->arrays == NULL || floats == NULL ||
+      (*env)->EnsureLocalCapacity(env, (jint)count + 4) != 0) {
+    binding_throw(env, COTERIE_INTERNAL, "out of memory");
+    return -1;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const jarray array = (*env)->GetObjectArrayElement(env, arrays, (jsize)i);
+    coterie_values* values = &held->values[i];
+    held->arrays[i] = array;
+    values->count = (size_t)(*env)->GetArrayLength(env, array);
+    if ((*env)->IsInstanceOf(env, array, floats)) {
+      values->floats = (*env)->GetFloatArrayElements(env, array, NULL);
+    } else {
+      values->ints = (const int32_t*)(*env)->GetIntArrayElements(env, array, NULL);
+    }
+    if ((*env)->ExceptionCheck(env)) return -1;
+    ++held->count;
+  }
+  return 0;
+}
+
+/* `mode` is JNI_ABORT where C has only read them. */
+static void release_arrays(JNIEnv* env, held_arrays* held, jint mode) {
+  for (size_t i = 0; i < held->count; ++i) {
+    const coterie_values* values = &held->values[i];
+    const jarray array = held->arrays[i];
+    if (values->floats != NULL) (*env)->ReleaseFloatArrayElements(env, array, (jfloat*)values->floats, mode);
+    if (values->ints != NULL) (*env)->ReleaseIntArrayElements(env, array, (jint*)values->ints, mode);
+  }
+  free(held->values);
+  free(held->arrays);
+}
+
 NATIVE(void, modelPredict)
 (JNIEnv* env, jclass type, jlong handle, jobjectArray inputs, jint examples, jfloatArray output) {
   (void)type;
-  const jsize input_count = (*env)->GetArrayLength(env, inputs);
-  coterie_values* values = calloc((size_t)input_count + 1, sizeof *values);
-  jboolean* is_float = calloc((size_t)input_count + 1, sizeof *is_float);
-  jfloat* result = (*env)->GetFloatArrayElements(env, output, NULL);
-  const jclass floats = (*env)->FindClass(env, "[F");
-  if (values == NULL || is_float == NULL || result == NULL || floats == NULL ||
-      (*env)->EnsureLocalCapacity(env, input_count + 4) != 0) {
-    binding_throw(env, COTERIE_INTERNAL, "out of memory");
-  } else {
-    for (jsize i = 0; i < input_count; ++i) {
-      const jarray input = (*env)->GetObjectArrayElement(env, inputs, i);
-      is_float[i] = (*env)->IsInstanceOf(env, input, floats);
-      values[i].count = (size_t)(*env)->GetArrayLength(env, input);
-      if (is_float[i]) {
-        values[i].floats = (*env)->GetFloatArrayElements(env, input, NULL);
-      } else {
-        values[i].ints = (const int32_t*)(*env)->GetIntArrayElements(env, input, NULL);
-      }
-    }
-    const coterie_status status =
-        (*env)->ExceptionCheck(env)
-            ? COTERIE_OK
-            : coterie_model_predict(model_of(handle), values, (size_t)input_count, (size_t)examples, result,
-                                    (size_t)(*env)->GetArrayLength(env, output));
-    for (jsize i = 0; i < input_count; ++i) {
-      const jarray input = (*env)->GetObjectArrayElement(env, inputs, i);
-      if (values[i].floats != NULL) (*env)->ReleaseFloatArrayElements(env, input, (jfloat*)values[i].floats, JNI_ABORT);
-      if (values[i].ints != NULL) (*env)->ReleaseIntArrayElements(env, input, (jint*)values[i].ints, JNI_ABORT);
-    }
+  held_arrays given;
+  jfloat* result = NULL;
+  if (hold_arrays(env, inputs, &given) == 0) result = (*env)->GetFloatArrayElements(env, output, NULL);
+  if (result != NULL) {
+    const coterie_status status = coterie_model_predict(model_of(handle), given.values, given.count, (size_t)examples,
+                                                        result, (size_t)(*env)->GetArrayLength(env, output));
+    (*env)->ReleaseFloatArrayElements(env, output, result, 0);
     check_model(env, handle, status);
   }
-  if (result != NULL) (*env)->ReleaseFloatArrayElements(env, output, result, 0);
-  free(values);
-  free(is_float);
+  release_arrays(env, &given, JNI_ABORT);
+}
+
+/* `outputs` are a float[] each. */
+NATIVE(void, modelPredictAll)
+(JNIEnv* env, jclass type, jlong handle, jobjectArray inputs, jint examples, jobjectArray outputs) {
+  (void)type;
+  held_arrays given, filled = {NULL, NULL, 0};
+  float** places = NULL;
+  size_t* sizes = NULL;
+  if (hold_arrays(env, inputs, &given) == 0 && hold_arrays(env, outputs, &filled) == 0) {
+    places = calloc(filled.count + 1, sizeof *places);
+    sizes = calloc(filled.count + 1, sizeof *sizes);
+    if (places == NULL || sizes == NULL) {
+      binding_throw(env, COTERIE_INTERNAL, "out of memory");
+    } else {
+      for (size_t i = 0; i < filled.count; ++i) {
+        places[i] = (float*)filled.values[i].floats;
+        sizes[i] = filled.values[i].count;
+      }
+      check_model(env, handle,
+                  coterie_model_predict_all(model_of(handle), given.values, given.count, (size_t)examples,
+                                            (float* const*)places, sizes, filled.count));
+    }
+  }
+  release_arrays(env, &filled, 0);
+  release_arrays(env, &given, JNI_ABORT);
+  free(places);
+  free(sizes);
 }
 
 NATIVE(jobject, modelEvaluate)

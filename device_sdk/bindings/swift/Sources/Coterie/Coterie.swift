@@ -288,6 +288,38 @@ public final class Model {
         return output
     }
 
+    /// Likewise what all of the model's outputs say, by their names; `predict` gives the model's own.
+    public func predictAll(_ features: [Float], examples: Int = 1) throws -> [String: [Float]] {
+        var info = coterie_model_info()
+        info.struct_size = MemoryLayout<coterie_model_info>.stride
+        try check(coterie_model_describe(handle, &info), coterie_model_last_error(handle))
+        var names: [String] = []
+        var sizes: [Int] = []
+        for index in 0..<info.output_count {
+            var tensor = coterie_tensor()
+            tensor.struct_size = MemoryLayout<coterie_tensor>.stride
+            try check(coterie_model_output_at(handle, index, &tensor), coterie_model_last_error(handle))
+            names.append(String(cString: tensor.name))
+            sizes.append(Int(tensor.elements) * examples)
+        }
+        let places = sizes.map { size -> UnsafeMutablePointer<Float>? in
+            let place = UnsafeMutablePointer<Float>.allocate(capacity: max(size, 1))
+            place.initialize(repeating: 0, count: max(size, 1))
+            return place
+        }
+        defer { places.forEach { $0?.deallocate() } }
+        let status = features.withUnsafeBufferPointer { floats -> coterie_status in
+            var input = coterie_values(floats: floats.baseAddress, ints: nil, count: floats.count)
+            return coterie_model_predict_all(handle, &input, 1, examples, places, sizes, sizes.count)
+        }
+        try check(status, coterie_model_last_error(handle))
+        var answers: [String: [Float]] = [:]
+        for (index, name) in names.enumerated() {
+            answers[name] = Array(UnsafeBufferPointer(start: places[index], count: sizes[index]))
+        }
+        return answers
+    }
+
     public func evaluate(_ dataset: Dataset, options: TrainOptions = TrainOptions()) throws -> Evaluation {
         var result = coterie_evaluation()
         result.struct_size = MemoryLayout<coterie_evaluation>.stride

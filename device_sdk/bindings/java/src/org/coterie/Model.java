@@ -1,7 +1,9 @@
 package org.coterie;
 
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /** A model: what is in it, what it says, how good it is. One thread at a time. */
@@ -64,15 +66,40 @@ public final class Model implements AutoCloseable {
 
   /** A float[] or an int[] for each input, as the model takes them. */
   public float[] predict(int examples, Object[] inputs) {
+    check(examples, inputs);
+    float[] output = outputOf(output(), examples);
+    Native.modelPredict(handle, inputs, examples, output);
+    return output;
+  }
+
+  /** What all of its outputs say, by their names and in their order: the first is what predict() gives. */
+  public Map<String, float[]> predictAll(float[] features) {
+    return predictAll(Math.toIntExact(features.length / input(0).elements), new Object[] {features});
+  }
+
+  /** A float[] or an int[] for each input, as the model takes them. */
+  public Map<String, float[]> predictAll(int examples, Object[] inputs) {
+    check(examples, inputs);
+    Map<String, float[]> all = new LinkedHashMap<>();
+    for (int i = 0, count = info().outputCount; i < count; ++i) {
+      Tensor output = output(i);
+      all.put(output.name, outputOf(output, examples));
+    }
+    Native.modelPredictAll(handle, inputs, examples, all.values().toArray(new float[0][]));
+    return all;
+  }
+
+  private static void check(int examples, Object[] inputs) {
     for (Object input : inputs) {
       if (!(input instanceof float[]) && !(input instanceof int[])) {
         throw new IllegalArgumentException("an input must be a float[] or an int[]");
       }
     }
     if (examples < 0) throw new IllegalArgumentException("examples must be at least 0");
-    float[] output = new float[Math.toIntExact(Math.multiplyExact(output().elements, (long) examples))];
-    Native.modelPredict(handle, inputs, examples, output);
-    return output;
+  }
+
+  private static float[] outputOf(Tensor output, int examples) {
+    return new float[Math.toIntExact(Math.multiplyExact(output.elements, (long) examples))];
   }
 
   public Evaluation evaluate(Dataset dataset, TrainOptions options) {

@@ -4,6 +4,9 @@ package org.coterie;
 public final class ModelInfo {
   public final String name;
   public final int inputCount;
+  /** Its own with them: what output(index) counts. */
+  public final int outputCount;
+
   public final int parameterCount;
   public final long parameters;
   public final long flatCount;
@@ -11,9 +14,17 @@ public final class ModelInfo {
   public final double flops;
 
   ModelInfo(
-      byte[] name, int inputCount, int parameterCount, long parameters, long flatCount, long fileBytes, double flops) {
+      byte[] name,
+      int inputCount,
+      int outputCount,
+      int parameterCount,
+      long parameters,
+      long flatCount,
+      long fileBytes,
+      double flops) {
     this.name = Native.text(name);
     this.inputCount = inputCount;
+    this.outputCount = outputCount;
     this.parameterCount = parameterCount;
     this.parameters = parameters;
     this.flatCount = flatCount;

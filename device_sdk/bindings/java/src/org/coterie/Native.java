@@ -53,6 +53,7 @@ final class Native {
   static native void modelGet(long model, byte[] name, float[] values);
   static native void modelSet(long model, byte[] name, float[] values);
   static native void modelPredict(long model, Object[] inputs, int examples, float[] output);
+  static native void modelPredictAll(long model, Object[] inputs, int examples, float[][] outputs);
   static native Evaluation modelEvaluate(long model, long dataset, Object[] options);
   static native Head[] modelEvaluateHeads(long model, long dataset, Object[] options);
   static native double[] modelMeasure(long model, long dataset, Object[] options, byte[][] names);
