@@ -130,6 +130,32 @@ class Simulate(support.Folder, unittest.TestCase):
                           evaluate_on=(images[two], labels[two]), **TRAINING)
         self.assertAlmostEqual(result.model.evaluate((images[two], labels[two])).accuracy, result.accuracy, places=6)
 
+    def test_heads_are_trained_together_and_told_apart(self):
+        model = Model.load(support.SAMPLES / "heads.cotf")
+        names = [info.name for info in model.outputs]
+        heads = [f"{names[0]}:softmax_cross_entropy", f"{names[1]}:l1:0.5"]
+
+        def both(examples):
+            images, labels = examples
+            return images, np.stack([labels, labels / 10], axis=1).astype(np.float32)
+
+        data, others = both(self.data), both(self.others)
+        result = simulate(model, data, devices=4, rounds=ROUNDS, evaluate_on=others, heads=heads, **TRAINING)
+        self.assertEqual([list(one.heads) for one in result.history], [names] * ROUNDS)
+        last, seen = result.history[-1], result.model.evaluate_heads(others, heads=heads)
+        self.assertAlmostEqual(last.heads[names[0]]["accuracy"], seen[0].value, places=6)
+        self.assertAlmostEqual(last.heads[names[1]]["mae"], seen[1].value, places=5)
+        self.assertAlmostEqual(last.loss, last.heads[names[0]]["loss"] + 0.5 * last.heads[names[1]]["loss"], places=5)
+        self.assertLess(last.heads[names[0]]["loss"], result.history[0].heads[names[0]]["loss"])
+        self.assertEqual([head["output"] for head in result.summary["heads"]], names)
+        images, targets = data
+        each = simulate(model, [(images[i::3], targets[i::3]) for i in range(3)], rounds=1, evaluate_on=others,
+                        training={"heads": [{"output": names[0], "loss": "softmax_cross_entropy"}, {"output": names[1], "loss": "l1"}]},
+                        **TRAINING)
+        self.assertEqual(each.summary["devices"], 3)
+        with self.assertRaisesRegex(coterie.InvalidArgument, "an example of .* has 3"):
+            simulate(model, (images, np.hstack([targets, targets[:, 1:]])), devices=4, heads=heads)
+
     def test_what_a_callback_raises_ends_it_and_nothing_is_left(self):
         def stop(one):
             raise KeyError(one.round)
@@ -158,6 +184,11 @@ class Simulate(support.Folder, unittest.TestCase):
             (ValueError, "has no data set", lambda: simulate(self.model, [])),
             (ValueError, "data set 1 has 1 example; a device has 2", lambda: simulate(self.model, [self.data, (images[:1], labels[:1])])),
             (ValueError, "class 3 is none of the model's 3", lambda: simulate(self.model, (images, labels + 1))),
+            (ValueError, "a head is 'OUTPUT:LOSS'", lambda: simulate(self.model, self.data, heads=["l1"])),
+            (ValueError, "evaluate_on: an example has targets of shape", lambda: simulate(
+                self.model, self.data, evaluate_on=(images, np.stack([labels, labels], axis=1)), heads=["a:l1"])),
+            (ValueError, "data set 1: an example has targets of shape", lambda: simulate(
+                self.model, [self.data, (images, np.stack([labels, labels], axis=1))], heads=["a:l1"])),
             (TypeError, "targets are whole numbers", lambda: simulate(self.model, (images, labels * 1.0))),
             (ValueError, "evaluate_on: .*16 numbers", lambda: simulate(self.model, self.data, evaluate_on=(images[:, :2], labels))),
             (ValueError, r"fraction is in \(0, 1\], is 0", lambda: simulate(self.model, self.data, fraction=0)),

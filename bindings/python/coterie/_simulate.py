@@ -16,7 +16,7 @@ from ._model import Model
 from ._options import whole
 from ._program import find_program
 from ._simulation import SimulatedRound, Simulation, round_of
-from ._simulation_files import job_of, shares_of, write_shares
+from ._simulation_files import heads_of, job_of, shares_of, write_shares
 from ._text import StrPath
 
 OnRound = Callable[[SimulatedRound], object]
@@ -38,12 +38,13 @@ def simulate(model: Model, datasets: Union[Examples, Sequence[Examples]], *, spl
     `datasets`: a list with the examples of each device; or one data set, (inputs, targets), which `split` shares out to
     `devices` (20): "iid", "dirichlet:0.1", "shards:2", "quantity:0.5", "feature:noise", "feature:rotate",
     "labels:turned". Targets are
-    classes.
+    classes; with `heads` those of all heads, one behind the other, as Model.train takes them.
     `evaluate_on`: what each round's model is judged on. Without it a fifth of each class is held out.
     `fraction`: of the devices, how many updates a round has. `dropout`: of the drawn devices, how many are lost.
     `job`: all other fields of a job, as Admin.create_job takes them: training={...}, update={...}, aggregation={...},
     privacy={...}; and by themselves those of training that are asked for most: local_epochs, batch_size, optimizer,
-    learning_rate, momentum, proximal_mu. `rounds` and `strategy` may be such objects, too.
+    learning_rate, momentum, proximal_mu; and heads: outputs with a loss each, as ["class:softmax_cross_entropy", "age:l1:0.5"].
+    `rounds` and `strategy` may be such objects, too.
     `on_round` is called as each round ends; what it raises ends the simulation, and comes out of here.
     `out`: a new or empty folder for the files of the run (model, chart, metrics); otherwise they go. `log_dir`: where an event
     file for TensorBoard goes.
@@ -52,8 +53,8 @@ def simulate(model: Model, datasets: Union[Examples, Sequence[Examples]], *, spl
     TypeError, ValueError: arguments, said before anything runs. FileNotFoundError: no program. CoterieError: what it says:
     INVALID_ARGUMENT, TIMED_OUT (a round failed in all its attempts), INTERNAL (among it a training that diverged)."""
     found = find_program(program, "jobs are simulated")
-    shares = shares_of(model, datasets, split, devices, evaluate_on, DEVICES)
-    text = job_of(shares.devices, rounds, fraction, security, strategy, job)
+    shares = shares_of(model, datasets, split, devices, evaluate_on, DEVICES, len(heads_of(job)) > 0)
+    text = job_of(shares.devices, rounds, fraction, security, strategy, job, shares.classes is None)
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout is in [0, 1), is {dropout}")
     with tempfile.TemporaryDirectory(prefix="coterie-") as made:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ class SimulatedRound:
     seconds: float  # of virtual time
     train_seconds: float  # of real time, of all its devices together
     r2: float | None = None  # where the target is a number, in the place of both accuracies
+    heads: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by output: "loss", and "accuracy" or "mae"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ def round_of(event: Mapping[str, Any]) -> SimulatedRound:
         accuracy=_number(event.get("evaluation_accuracy")), train_loss=_number(event["train_loss"]),
         train_accuracy=_number(event.get("train_accuracy")), selected=int(event["selected"]), accepted=int(event["accepted"]),
         examples=int(event["examples"]), seconds=float(event["seconds"] or 0), train_seconds=float(event["train_seconds"] or 0),
-        r2=_number(event.get("evaluation_r2")))
+        r2=_number(event.get("evaluation_r2")),
+        heads={head["output"]: {name: float(value) for name, value in head.items() if name != "output" and value is not None}
+               for head in event.get("evaluation_heads", ())})
 
 
 def _number(value: Any) -> float | None:
