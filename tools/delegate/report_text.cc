@@ -153,7 +153,7 @@ std::string training_delegate_text(const Model& model, const std::vector<Trainin
   size_t taken_first = 0;
   for (const auto& [batch_size, report] : batches) {
     text += (text.empty() ? "batches of " : "\nbatches of ") + std::to_string(batch_size) + ":\n";
-    // What is as it was for the first is not said again; where a smaller batch is not worth its border, the reasons are.
+    // What is as it was for the first is not said again; where a smaller batch is not worth its border, reasons are.
     const size_t taken = count_taken(places_of(report));
     if (&report == &batches.front().report) taken_first = taken;
     if (&report == &batches.front().report || taken != taken_first) {
