@@ -1,6 +1,7 @@
 #include "model_import/tflite/read_tensors.h"
 
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "proto/codec/limits.h"
@@ -32,6 +33,13 @@ bool is_zero_of(TfliteType type, int64_t zero) {
     case TfliteType::int16: return zero >= -32768 && zero <= 32767;
     default: return zero >= INT32_MIN && zero <= INT32_MAX;
   }
+}
+
+// FlatBuffers' verifier asks the length of a list to be aligned, not its numbers.
+int64_t number_at(const flatbuffers::Vector<int64_t>& list, size_t i) {
+  int64_t number;
+  std::memcpy(&number, list.Data() + i * sizeof(number), sizeof(number));
+  return number;
 }
 
 class Tensors {
@@ -125,8 +133,7 @@ class Tensors {
       // Converters write 0 for a channel that is all zeros.
       if (!(std::isfinite(scale) && scale >= 0)) return malformed("has a scale that is not above 0");
       const size_t at = size_of(from->zero_point()) == count ? i : 0;
-      const int64_t zero =
-          size_of(from->zero_point()) == 0 ? 0 : from->zero_point()->Get(static_cast<flatbuffers::uoffset_t>(at));
+      const int64_t zero = size_of(from->zero_point()) == 0 ? 0 : number_at(*from->zero_point(), at);
       if (!is_zero_of(tensor.type, zero)) return malformed("has a zero point that is no number of its type");
       tensor.grid.scales.push_back(scale);
       tensor.grid.zeros.push_back(zero);

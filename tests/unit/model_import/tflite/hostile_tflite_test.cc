@@ -61,6 +61,23 @@ Status taken(ByteView file) {
 
 TEST(HostileTflite, TheWholeFileIsTaken) { EXPECT_OK(taken(small_net())); }
 
+// FlatBuffers' verifier asks the length of a list to be aligned, not its numbers: here it lies at a multiple of 8.
+TEST(HostileTflite, ZeroPointsAreReadWhereverTheyLie) {
+  Bytes file = small_net();
+  const wire::Quantisation& grid = *wire::GetModel(file.data())->subgraphs()->Get(0)->tensors()->Get(0)->quantization();
+  const uint8_t* const place =
+      reinterpret_cast<const flatbuffers::Table&>(grid).GetAddressOf(wire::Quantisation::VT_ZERO_POINT);
+  const auto field = static_cast<size_t>(place - file.data());
+  const size_t list = (file.size() + 7) / 8 * 8;
+  file.resize(list + sizeof(uint32_t) + sizeof(int64_t));
+  flatbuffers::WriteScalar(file.data() + field, static_cast<uint32_t>(list - field));
+  flatbuffers::WriteScalar<uint32_t>(file.data() + list, 1);
+  flatbuffers::WriteScalar<uint32_t>(file.data() + list + 4, 5);  // the number's lower half
+  const Result<TfliteModel> model = read_tflite(file);
+  ASSERT_OK(model);
+  EXPECT_EQ(model->tensors[0].grid.zeros, std::vector<int64_t>{5});
+}
+
 TEST(HostileTflite, EveryPrefixIsRefused) {
   const Bytes file = small_net();
   for (size_t size = 0; size < file.size(); ++size) {
