@@ -1,6 +1,5 @@
 #include "tools/cli/model_profile.h"
 
-#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/model_profile_data.h"
+#include "tools/cli/profile_table.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
 #include "tools/model/training_trace.h"
@@ -25,56 +25,6 @@ constexpr const char* kCommand = "model profile";
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double total(const OpTime& op) { return op.forward_seconds + op.backward_seconds; }
-
-double sum_of(const std::vector<OpTime>& ops) {
-  double sum = 0;
-  for (const OpTime& op : ops) sum += total(op);
-  return sum;
-}
-
-// One entry a kind, the longest first.
-std::vector<OpTime> by_kind(const std::vector<OpTime>& ops) {
-  std::vector<OpTime> kinds;
-  for (const OpTime& op : ops) {
-    const auto found = std::ranges::find(kinds, op.kind, &OpTime::kind);
-    OpTime& kind = found == kinds.end() ? kinds.emplace_back() : *found;
-    kind.kind = op.kind;
-    kind.forward_seconds += op.forward_seconds;
-    kind.backward_seconds += op.backward_seconds;
-    kind.forward_flops += op.forward_flops;
-  }
-  std::ranges::stable_sort(kinds, std::ranges::greater(), total);
-  return kinds;
-}
-
-std::string microseconds(double seconds) { return seconds > 0 ? format_fixed(seconds * 1e6, 1) : ""; }
-
-std::string rate(double flops, double seconds) {
-  return flops > 0 && seconds > 0 ? format_fixed(flops / seconds / 1e9, 1) : "";
-}
-
-std::string table_of(const std::vector<OpTime>& ops, bool has_names, double all) {
-  using enum Table::Align;
-  std::vector<Table::Column> columns = {
-      {"KIND"}, {"FORWARD us", right}, {"BACKWARD us", right}, {"SHARE", right}, {"GFLOP/s", right}};
-  if (has_names) {
-    columns.insert(columns.begin(), {"OP"});
-    columns.push_back({"ALGORITHM"});
-  }
-  Table table(columns);
-  for (const OpTime& op : ops) {
-    std::vector<std::string> cells = {op.kind, microseconds(op.forward_seconds), microseconds(op.backward_seconds),
-                                      format_percent(total(op) / all), rate(op.forward_flops, op.forward_seconds)};
-    if (has_names) {
-      cells.insert(cells.begin(), op.name);
-      cells.push_back(op.algorithm);
-    }
-    table.add(cells);
-  }
-  return table.text();
 }
 
 std::string memory_text(const TrainingMemory& memory) {
@@ -172,11 +122,10 @@ ExitCode profile_model(const ProfileOptions& options) {
     print_json(answer);
     return ExitCode::ok;
   }
-  const double all = sum_of(profile->ops);
   print_text(printable(model->graph().name) + ", batch " + std::to_string(options.training.batch_size) + ": " +
              format_fixed(profile->step_seconds * 1e3, 3) + " ms a step (median of " + std::to_string(options.steps) +
-             "), GFLOP/s of forward\n" + memory_text(memory) + "\n" + table_of(by_kind(profile->ops), false, all) +
-             "\n" + table_of(profile->ops, true, all));
+             "), GFLOP/s of forward\n" + memory_text(memory) + "\n" + kinds_table(profile->ops) + "\n" +
+             ops_table(profile->ops));
   if (options.has_roofline) print_text("\n" + roofline_text(roofs->ops, roofs->peaks));
   if (!options.trace.empty()) print_text(cut_trace_text(trace, options.steps));
   return ExitCode::ok;
