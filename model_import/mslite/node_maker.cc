@@ -30,10 +30,11 @@ Result<Graph> make_graph(const MsliteModel& model) { return NodeMaker(model).run
 
 Result<Graph> NodeMaker::run() {
   graph_.name = model_.name;
-  for (const MsliteTensor& tensor : model_.tensors) names_.insert(tensor.name);
+  for (const MsliteTensor& tensor : model_.tensors) keep_name(tensor.name);
   COT_TRY(define_inputs());
   for (const MsliteOperator& op : model_.operators) {
     op_ = &op;
+    set_base_name(output().name);
     bool is_made = false;
     for (auto* const family : {make_mslite_layer, make_mslite_elementwise, make_mslite_movement}) {
       Result<bool> made = family(*this);
@@ -65,7 +66,7 @@ Status NodeMaker::define_inputs() {
 }
 
 Status NodeMaker::define_outputs() {
-  op_ = nullptr;
+  set_base_name("output");
   for (const uint32_t i : model_.outputs) {
     const MsliteTensor& tensor = model_.tensors[i];
     const auto found = read_as_.find(i);
@@ -124,7 +125,7 @@ Result<std::string> NodeMaker::read(size_t i) {
   if (!tensor.is_constant()) {
     return no_counterpart("its input " + tensor.name + " is a further output of its node, which is not computed");
   }
-  const std::string name = graph_.constants.contains(tensor.name) ? own_name(tensor.name) : tensor.name;
+  const std::string name = constant_name(tensor.name);
   graph_.constants[name] = {host_of(tensor), false};
   return read_as_[index] = name;
 }
@@ -139,46 +140,8 @@ Result<std::string> NodeMaker::table(size_t i, const std::vector<uint32_t>& orde
   HostTensor to;
   to.shape = shape.empty() ? permuted(tensor.shape, order) : std::move(shape);
   for (const uint64_t source : permuted_indices(tensor.shape, order)) to.reals.push_back(from[source]);
-  // A table that two nodes read is two here: each may need another order.
-  const std::string name = graph_.constants.contains(tensor.name) ? own_name(tensor.name) : tensor.name;
+  const std::string name = constant_name(tensor.name);
   graph_.constants[name] = {std::move(to), false};
-  return name;
-}
-
-// No name of the file's, whatever that calls its tensors.
-std::string NodeMaker::own_name(const std::string& wanted) {
-  std::string name;
-  do name = wanted + "@" + std::to_string(made_++);
-  while (names_.contains(name));
-  return name;
-}
-
-std::string NodeMaker::base_name() const { return op_ == nullptr ? "output" : output().name; }
-
-std::string NodeMaker::node(const std::string& op, std::vector<std::string> inputs,
-                            std::map<std::string, Attribute> attributes, const std::string& to) {
-  const std::string written = to.empty() ? own_name(base_name()) : to;
-  graph_.nodes.push_back({.op = op,
-                          .name = base_name() + "." + op,
-                          .inputs = std::move(inputs),
-                          .outputs = {written},
-                          .attributes = std::move(attributes)});
-  return written;
-}
-
-std::string NodeMaker::constant(std::vector<int64_t> values) {
-  std::vector<Integer> integers;
-  for (const int64_t value : values) integers.push_back({value, false});
-  const std::string name = own_name("constant");
-  graph_.constants[name] = {host_integers(std::move(integers)), true};
-  return name;
-}
-
-std::string NodeMaker::real(float value) {
-  HostTensor tensor;
-  tensor.reals = {value};
-  const std::string name = own_name("constant");
-  graph_.constants[name] = {std::move(tensor), true};
   return name;
 }
 
@@ -189,18 +152,6 @@ std::string NodeMaker::uniform(const std::string& part, int64_t size, float valu
   const std::string name = own_name(base_name() + "." + part);
   graph_.constants[name] = {std::move(tensor), true};
   return name;
-}
-
-std::string NodeMaker::nchw(const std::string& value) {
-  return node("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
-}
-std::string NodeMaker::nhwc(const std::string& value) {
-  return node("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
-}
-
-std::string NodeMaker::clipped(const std::string& value, float least, float most) {
-  const std::string low = real(least), high = real(most);
-  return node("Clip", {value, low, high});
 }
 
 std::string NodeMaker::turned(const std::string& value, size_t rank) {

@@ -2,16 +2,15 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "model_import/graph/graph.h"
+#include "model_import/graph/node_builder.h"
 #include "model_import/mslite/make_graph.h"
 
 namespace coterie::model_import {
 
-class NodeMaker {
+class NodeMaker : public NodeBuilder {
  public:
   explicit NodeMaker(const MsliteModel& model) : model_(model) {}
   Result<Graph> run();
@@ -35,32 +34,19 @@ class NodeMaker {
   // A constant operand of floats, its dimensions in this order and then of this shape (empty: as permuted).
   Result<std::string> table(size_t i, const std::vector<uint32_t>& order, Shape shape = {});
 
-  // A node with one output; an empty `to` makes up a name. The value's name.
-  std::string node(const std::string& op, std::vector<std::string> inputs,
-                   std::map<std::string, Attribute> attributes = {}, const std::string& to = {});
-  std::string constant(std::vector<int64_t> values);
-  std::string real(float value);                                            // of rank 0
   std::string uniform(const std::string& part, int64_t size, float value);  // `size` times the value
-  std::string nchw(const std::string& value);
-  std::string nhwc(const std::string& value);
-  std::string clipped(const std::string& value, float least, float most);
-  std::string turned(const std::string& value, size_t rank);  // its last two dimensions exchanged
+  std::string turned(const std::string& value, size_t rank);                // its last two dimensions exchanged
 
   // The node's output, behind its fused activation.
   Status define(const std::string& value, size_t i = 0);
 
  private:
-  std::string own_name(const std::string& wanted);
-  std::string base_name() const;
   Status define_inputs();
   Status define_outputs();
 
   const MsliteModel& model_;
   const MsliteOperator* op_ = nullptr;
-  Graph graph_;
   std::map<uint32_t, std::string> read_as_;  // by tensor
-  std::set<std::string> names_;              // of the file's tensors
-  size_t made_ = 0;
 };
 
 inline Error does_not_fit(const std::string& why) { return Error(ErrorCode::malformed, why); }

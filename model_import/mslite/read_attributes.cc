@@ -14,25 +14,18 @@ constexpr int64_t kNumberMax = INT32_MAX;  // as the format's own programs hold 
 
 Result<int64_t> within(int64_t value, int64_t least, const char* what) {
   if (value >= least && value <= kNumberMax) return value;
-  return mslite_malformed(std::string("its ") + what + " must be at least " + std::to_string(least) + ", is " +
-                          std::to_string(value));
-}
-
-// FlatBuffers' verifier asks the length of a list to be aligned, not its numbers.
-int64_t number_at(const Longs& list, size_t i) {
-  int64_t number;
-  std::memcpy(&number, list.Data() + i * sizeof(number), sizeof(number));
-  return number;
+  return malformed(std::string("its ") + what + " must be at least " + std::to_string(least) + ", is " +
+                   std::to_string(value));
 }
 
 // The list, of numbers that fit into 32 bits.
 Result<std::vector<int64_t>> list_of(const Longs* from, const char* what) {
   std::vector<int64_t> numbers;
-  if (mslite_size(from) > kMsliteListMax) return mslite_too_many(what, from->size(), kMsliteListMax);
-  for (size_t i = 0; i < mslite_size(from); ++i) {
+  if (size_of(from) > kMsliteListMax) return too_many(what, from->size(), kMsliteListMax);
+  for (size_t i = 0; i < size_of(from); ++i) {
     const int64_t number = number_at(*from, i);
     if (number < INT32_MIN || number > INT32_MAX) {
-      return mslite_malformed(std::string("its ") + what + " holds a number that leaves 32 bits");
+      return malformed(std::string("its ") + what + " holds a number that leaves 32 bits");
     }
     numbers.push_back(number);
   }
@@ -41,7 +34,7 @@ Result<std::vector<int64_t>> list_of(const Longs* from, const char* what) {
 
 // Height and width.
 Status set_pair(const Longs* from, const char* what, int64_t least, int64_t& h, int64_t& w) {
-  if (mslite_size(from) < 2) return mslite_malformed(std::string("its ") + what + " must be two numbers");
+  if (size_of(from) < 2) return malformed(std::string("its ") + what + " must be two numbers");
   COT_ASSIGN(h, within(number_at(*from, 0), least, what));
   COT_ASSIGN(w, within(number_at(*from, 1), least, what));
   return {};
@@ -86,10 +79,10 @@ Status set_activation(const wire::Activation& table, MsliteAttributes& a) {
 // With SAME the file's numbers are of its example, and mean nothing.
 Status set_padding(int8_t mode, const Longs* pads, MsliteAttributes& a) {
   if (mode < 0 || mode > 2) {
-    return mslite_malformed("its padding is number " + std::to_string(mode) + ", known are 0 to 2");
+    return malformed("its padding is number " + std::to_string(mode) + ", known are 0 to 2");
   }
   a.is_same = mode == 1;
-  if (a.is_same || mslite_size(pads) < 4) return {};
+  if (a.is_same || size_of(pads) < 4) return {};
   for (size_t i = 0; i < 4; ++i) {
     COT_ASSIGN(a.pads[i], within(number_at(*pads, i), 0, "padding"));
   }
@@ -121,7 +114,7 @@ Status set_pool(const wire::Pool& table, MsliteAttributes& a) {
   COT_TRY(set_pair(table.strides(), "strides", 1, a.stride_h, a.stride_w));
   COT_TRY(set_padding(table.pad_mode(), table.pads(), a));
   if (table.round_mode() < 0 || table.round_mode() > 1) {
-    return mslite_malformed("its rounding is number " + std::to_string(table.round_mode()) + ", known are 0 and 1");
+    return malformed("its rounding is number " + std::to_string(table.round_mode()) + ", known are 0 and 1");
   }
   a.rounds_up = table.round_mode() == 1;
   return {};
@@ -129,7 +122,7 @@ Status set_pool(const wire::Pool& table, MsliteAttributes& a) {
 
 Status set_padding_mode(const wire::Padding& table, MsliteAttributes& a) {
   if (table.mode() < 0 || table.mode() > 2) {
-    return mslite_malformed("its mode is number " + std::to_string(table.mode()) + ", known are 0 to 2");
+    return malformed("its mode is number " + std::to_string(table.mode()) + ", known are 0 to 2");
   }
   a.padding = static_cast<MslitePadding>(table.mode());
   a.pad_value = table.value();
@@ -138,7 +131,7 @@ Status set_padding_mode(const wire::Padding& table, MsliteAttributes& a) {
 
 Status set_reduction(const wire::Reduction& table, MsliteAttributes& a) {
   if (table.mode() < 0 || table.mode() > 8) {
-    return mslite_malformed("its mode is number " + std::to_string(table.mode()) + ", known are 0 to 8");
+    return malformed("its mode is number " + std::to_string(table.mode()) + ", known are 0 to 8");
   }
   if (table.mode() == 7) return mslite_refused("ReduceAll is not supported");
   a.reduction = static_cast<MsliteReduction>(table.mode());
@@ -154,7 +147,7 @@ Status set_resize(const wire::Resize& table, MsliteAttributes& a) {
                           " of the format; LINEAR and NEAREST are supported");
   }
   if (table.coordinates() < 0 || table.coordinates() > 2) {
-    return mslite_malformed("its coordinates are number " + std::to_string(table.coordinates()) + ", known are 0 to 2");
+    return malformed("its coordinates are number " + std::to_string(table.coordinates()) + ", known are 0 to 2");
   }
   if (table.keeps_ratio()) return mslite_refused("preserve_aspect_ratio is not supported");
   a.is_nearest = table.method() == 1;
@@ -222,7 +215,7 @@ Status set_slope(const wire::Primitive& wire, MsliteAttributes& a) {
 Result<MsliteAttributes> read_mslite_attributes(MsliteOp op, const wire::Primitive& wire) {
   MsliteAttributes a;
   // The union's number is the operator's, so that the table is of the operator's kind.
-  if (wire.value() == nullptr) return mslite_malformed("it has no attributes");
+  if (wire.value() == nullptr) return malformed("it has no attributes");
   Status set;
   switch (op) {
     case MsliteOp::activation: set = set_activation(*wire.value_as_Activation(), a); break;

@@ -53,17 +53,17 @@ class MsliteReading {
 
   Result<MsliteModel> run() {
     if (root_.is_obfuscated()) return mslite_refused("the file is obfuscated: convert the model without that");
-    if (mslite_size(root_.subgraphs()) > 1) {
+    if (size_of(root_.subgraphs()) > 1) {
       return mslite_refused("the file has " + std::to_string(root_.subgraphs()->size()) +
                             " graphs, for branches and loops: only files with one are read");
     }
-    model_.name = mslite_name(root_.name(), "main");
-    model_.version = mslite_name(root_.version(), "an unknown version");
+    model_.name = name_or(root_.name(), "main", kMsliteNameBytesMax);
+    model_.version = name_or(root_.version(), "an unknown version", kMsliteNameBytesMax);
     COT_TRY(check_known());
     COT_ASSIGN(model_.tensors, read_mslite_tensors(root_, model_.bytes.size()));
     COT_ASSIGN(model_.inputs, tensors_of(root_.inputs(), "the graph's inputs"));
     COT_ASSIGN(model_.outputs, tensors_of(root_.outputs(), "the graph's outputs"));
-    if (model_.outputs.empty()) return mslite_malformed("the graph has no output");
+    if (model_.outputs.empty()) return malformed("the graph has no output");
     COT_TRY(read_nodes());
     COT_TRY(order());
     return std::move(model_);
@@ -77,14 +77,14 @@ class MsliteReading {
   const MsliteTensor& tensor(uint32_t i) const { return model_.tensors[i]; }
 
   Result<std::vector<uint32_t>> tensors_of(const flatbuffers::Vector<uint32_t>* from, const std::string& whose) {
-    operands_ += mslite_size(from);
-    if (operands_ > kMsliteOperandsMax) return mslite_too_many("operands", operands_, kMsliteOperandsMax);
+    operands_ += size_of(from);
+    if (operands_ > kMsliteOperandsMax) return too_many("operands", operands_, kMsliteOperandsMax);
     std::vector<uint32_t> indices;
-    for (size_t i = 0; i < mslite_size(from); ++i) {
+    for (size_t i = 0; i < size_of(from); ++i) {
       const uint32_t index = from->Get(static_cast<flatbuffers::uoffset_t>(i));
       if (index >= model_.tensors.size()) {
-        return mslite_malformed(whose + " name tensor " + std::to_string(index) + ", of which there are " +
-                                std::to_string(model_.tensors.size()));
+        return malformed(whose + " name tensor " + std::to_string(index) + ", of which there are " +
+                         std::to_string(model_.tensors.size()));
       }
       indices.push_back(index);
     }
@@ -92,13 +92,13 @@ class MsliteReading {
   }
 
   Status check_known() const {
-    const size_t count = mslite_size(root_.nodes());
-    if (count == 0) return mslite_malformed("the graph has no nodes");
-    if (count > kMsliteNodesMax) return mslite_too_many("nodes", count, kMsliteNodesMax);
+    const size_t count = size_of(root_.nodes());
+    if (count == 0) return malformed("the graph has no nodes");
+    if (count > kMsliteNodesMax) return too_many("nodes", count, kMsliteNodesMax);
     std::map<std::string, size_t> unknown, training;
     for (size_t i = 0; i < count; ++i) {
       const uint8_t code = code_of(node(i));
-      if (code == 0) return mslite_malformed("node " + std::to_string(i) + " has no operator");
+      if (code == 0) return malformed("node " + std::to_string(i) + " has no operator");
       if (is_training_only(code)) training.emplace(mslite_operator_name(code), i);
       else if (!is_read_mslite(code)) unknown.emplace(mslite_operator_name(code), i);
     }
@@ -133,14 +133,14 @@ class MsliteReading {
     COT_ASSIGN(op.inputs, tensors_of(from.inputs(), "its inputs"));
     COT_ASSIGN(op.outputs, tensors_of(from.outputs(), "its outputs"));
     if (op.inputs.size() < needed_inputs(op.op)) {
-      return mslite_malformed("it needs " + std::to_string(needed_inputs(op.op)) + " inputs, has " +
-                              std::to_string(op.inputs.size()));
+      return malformed("it needs " + std::to_string(needed_inputs(op.op)) + " inputs, has " +
+                       std::to_string(op.inputs.size()));
     }
     // Norms and Dropout have further outputs, for training alone.
     const bool has_more = op.op == MsliteOp::split || op.op == MsliteOp::dropout || op.op == MsliteOp::layer_norm ||
                           op.op == MsliteOp::fused_batch_norm;
     if (op.outputs.empty() || (op.outputs.size() > 1 && !has_more)) {
-      return mslite_malformed("it has " + std::to_string(op.outputs.size()) + " outputs");
+      return malformed("it has " + std::to_string(op.outputs.size()) + " outputs");
     }
     COT_ASSIGN(op.attributes, read_mslite_attributes(op.op, *from.primitive()));
     return {};
@@ -152,16 +152,15 @@ class MsliteReading {
     std::vector<size_t> writer(model_.tensors.size(), kNone);
     std::vector<bool> is_input(model_.tensors.size());
     for (const uint32_t input : model_.inputs) {
-      if (tensor(input).is_constant()) return mslite_malformed("the input " + tensor(input).name + " is a constant");
-      if (is_input[input]) return mslite_malformed("the input " + tensor(input).name + " is there twice");
+      if (tensor(input).is_constant()) return malformed("the input " + tensor(input).name + " is a constant");
+      if (is_input[input]) return malformed("the input " + tensor(input).name + " is there twice");
       is_input[input] = true;
     }
     std::vector<MsliteOperator>& nodes = model_.operators;
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (const uint32_t output : nodes[i].outputs) {
         if (writer[output] != kNone || is_input[output] || tensor(output).is_constant()) {
-          return mslite_malformed(what_of(nodes[i]) + " writes tensor " + tensor(output).name +
-                                  ", which is already written");
+          return malformed(what_of(nodes[i]) + " writes tensor " + tensor(output).name + ", which is already written");
         }
         writer[output] = i;
       }
@@ -172,8 +171,7 @@ class MsliteReading {
       for (const uint32_t input : nodes[i].inputs) {
         if (is_input[input] || tensor(input).is_constant()) continue;
         if (writer[input] == kNone) {
-          return mslite_malformed(what_of(nodes[i]) + " reads tensor " + tensor(input).name +
-                                  ", which nothing has written");
+          return malformed(what_of(nodes[i]) + " reads tensor " + tensor(input).name + ", which nothing has written");
         }
         readers[writer[input]].push_back(i);
         ++waits[i];
@@ -188,13 +186,13 @@ class MsliteReading {
         if (--waits[reader] == 0) sorted.push_back(reader);
       }
     }
-    if (sorted.size() != nodes.size()) return mslite_malformed("the nodes go in a circle");
+    if (sorted.size() != nodes.size()) return malformed("the nodes go in a circle");
     std::vector<MsliteOperator> ordered;
     for (const size_t i : sorted) ordered.push_back(std::move(nodes[i]));
     nodes = std::move(ordered);
     for (const uint32_t output : model_.outputs) {
       if (writer[output] == kNone && !is_input[output]) {
-        return mslite_malformed("nothing writes the output " + tensor(output).name);
+        return malformed("nothing writes the output " + tensor(output).name);
       }
     }
     return {};
@@ -213,11 +211,11 @@ bool is_mslite(ByteView file) {
 
 Result<MsliteModel> read_mslite(ByteView file) {
   if (file.size() > kMsliteFileBytesMax) return Error(ErrorCode::too_large, "the file is larger than 2 GiB");
-  if (!is_mslite(file)) return mslite_malformed("not a MindSpore Lite model: it has no identifier MSL2");
+  if (!is_mslite(file)) return malformed("not a MindSpore Lite model: it has no identifier MSL2");
   std::vector<uint8_t> bytes(file.begin(), file.end());  // aligned, and the table's own
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMsliteDepthMax, kMsliteTablesMax);
   if (!wire::VerifyGraphBuffer(verifier)) {
-    return mslite_malformed("not a MindSpore Lite model: the bytes are cut short or no FlatBuffer of the format");
+    return malformed("not a MindSpore Lite model: the bytes are cut short or no FlatBuffer of the format");
   }
   const wire::Graph& root = *wire::GetGraph(bytes.data());
   return MsliteReading(std::move(bytes), root).run();

@@ -42,15 +42,13 @@ class MsliteTensors {
 
   Result<std::vector<MsliteTensor>> run() {
     std::vector<MsliteTensor> tensors;
-    const size_t count = mslite_size(root_.tensors());
-    if (count > kMsliteTensorsMax) return mslite_too_many("tensors", count, kMsliteTensorsMax);
+    const size_t count = size_of(root_.tensors());
+    if (count > kMsliteTensorsMax) return too_many("tensors", count, kMsliteTensorsMax);
     std::set<std::string> names;
     for (size_t i = 0; i < count; ++i) {
       const wire::Tensor& from = *root_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
       MsliteTensor tensor;
-      tensor.name = mslite_name(from.name(), "tensor");
-      if (names.contains(tensor.name)) tensor.name += "#" + std::to_string(i);
-      while (!names.insert(tensor.name).second) tensor.name += "'";
+      tensor.name = taken_name(name_or(from.name(), "tensor", kMsliteNameBytesMax), i, names);
       if (const Status read = read_tensor(from, tensor); !read) {
         return read.error().with_context("tensor " + std::to_string(i) + " (" + tensor.name + ")");
       }
@@ -65,11 +63,11 @@ class MsliteTensors {
     COT_ASSIGN(tensor.type, type_of(from.type()));
     tensor.layout = layout_of(from.layout());
     uint64_t elements = 1;
-    const size_t rank = mslite_size(from.shape());
+    const size_t rank = size_of(from.shape());
     if (rank > limits::kModelRankMax) return Error(ErrorCode::too_large, "has more than 8 dimensions");
     for (size_t i = 0; i < rank; ++i) {
       const int32_t dimension = from.shape()->Get(static_cast<flatbuffers::uoffset_t>(i));
-      if (dimension < 1 && dimension != -1) return mslite_malformed("has a dimension of " + std::to_string(dimension));
+      if (dimension < 1 && dimension != -1) return malformed("has a dimension of " + std::to_string(dimension));
       tensor.shape.push_back(dimension);
       const auto size = static_cast<uint64_t>(dimension == -1 ? 1 : dimension);
       if (__builtin_mul_overflow(elements, size, &elements) || elements > kElementsMax) {
@@ -80,27 +78,27 @@ class MsliteTensors {
   }
 
   static Status check_form(const wire::Tensor& from) {
-    if (from.compression() != 0 || from.is_huffman_coded() || mslite_size(from.clusters()) > 0) {
+    if (from.compression() != 0 || from.is_huffman_coded() || size_of(from.clusters()) > 0) {
       return mslite_refused(std::string("has compressed weights") + kWithoutQuantisation);
     }
-    if (mslite_size(from.external_data()) > 0) {
+    if (size_of(from.external_data()) > 0) {
       return mslite_refused("keeps its data in another file: convert the model into one file");
     }
     return {};
   }
 
   Status read_data(const wire::Tensor& from, uint64_t elements, MsliteTensor& tensor) {
-    const size_t size = mslite_size(from.data());
+    const size_t size = size_of(from.data());
     if (size == 0) {
       tensor.has_shape = !tensor.shape.empty();
       return {};
     }
     for (const int64_t dimension : tensor.shape) {
-      if (dimension < 1) return mslite_malformed("is a constant with a dimension of " + std::to_string(dimension));
+      if (dimension < 1) return malformed("is a constant with a dimension of " + std::to_string(dimension));
     }
     if (size != elements * width_of(tensor.type)) {
-      return mslite_malformed("has " + std::to_string(size) + " bytes, its shape needs " +
-                              std::to_string(elements * width_of(tensor.type)));
+      return malformed("has " + std::to_string(size) + " bytes, its shape needs " +
+                       std::to_string(elements * width_of(tensor.type)));
     }
     constants_ += size;
     if (constants_ > kMsliteSharedMax * file_bytes_) {

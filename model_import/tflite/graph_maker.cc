@@ -29,10 +29,12 @@ Result<Graph> make_graph(const TfliteModel& model, TfliteNumbers numbers) { retu
 
 Result<Graph> GraphMaker::run() {
   graph_.name = model_.name;
-  for (const TfliteTensor& tensor : model_.tensors) names_.insert(tensor.name);
+  for (const TfliteTensor& tensor : model_.tensors) keep_name(tensor.name);
+  set_base_name("input");
   define_inputs();
   for (size_t i = 0; i < model_.operators.size(); ++i) {
     op_ = &model_.operators[i];
+    set_base_name(first_of(output().name));
     if (op_->op == TfliteOp::dequantize && input(0).is_constant()) widened_[op_->outputs[0]] = op_->inputs[0];
     bool is_made = false;
     for (auto* const family : {make_layer, make_elementwise, make_movement, make_recurrent}) {
@@ -101,66 +103,19 @@ Result<std::vector<int64_t>> GraphMaker::whole_numbers(size_t i) const {
   return numbers;
 }
 
-// No name of the file's, whatever that calls its tensors.
-std::string GraphMaker::own_name(const std::string& wanted) {
-  std::string name;
-  do name = wanted + "@" + std::to_string(made_++);
-  while (names_.contains(name));
-  return name;
-}
-
-std::string GraphMaker::base_name() const { return op_ == nullptr ? "input" : first_of(output().name); }
-
-std::string GraphMaker::node(const std::string& op, std::vector<std::string> inputs,
-                             std::map<std::string, Attribute> attributes, const std::string& to) {
-  const std::string written = to.empty() ? own_name(base_name()) : to;
-  graph_.nodes.push_back({.op = op,
-                          .name = base_name() + "." + op,
-                          .inputs = std::move(inputs),
-                          .outputs = {written},
-                          .attributes = std::move(attributes)});
-  return written;
-}
-
-std::string GraphMaker::constant(HostTensor tensor) {
-  const std::string name = own_name("constant");
-  graph_.constants[name] = {std::move(tensor), true};
-  return name;
-}
-
 std::string GraphMaker::parameter(const std::string& part, HostTensor tensor) {
   std::string name = base_name() + "." + part;
-  if (graph_.constants.contains(name) || names_.contains(name)) name = own_name(name);
+  if (graph_.constants.contains(name) || is_kept(name)) name = own_name(name);
   graph_.constants[name] = {std::move(tensor), false};
   return name;
 }
 
-std::string GraphMaker::constant(std::vector<int64_t> values) {
-  std::vector<Integer> integers;
-  for (const int64_t value : values) integers.push_back({value, false});
-  return constant(host_integers(std::move(integers)));
-}
-
-std::string GraphMaker::nchw(const std::string& value) {
-  return node("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
-}
-std::string GraphMaker::nhwc(const std::string& value) {
-  return node("Transpose", {value}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
-}
-
 std::string GraphMaker::activated(const std::string& value) {
-  const auto clip = [&](float low, float high) {
-    HostTensor least, most;
-    least.reals = {low};
-    most.reals = {high};
-    const std::string l = constant(std::move(least)), m = constant(std::move(most));
-    return node("Clip", {value, l, m});
-  };
   switch (op_->options.activation) {
     case TfliteActivation::none: return value;
     case TfliteActivation::relu: return node("Relu", {value});
-    case TfliteActivation::relu_n1_to_1: return clip(-1, 1);
-    case TfliteActivation::relu6: return clip(0, 6);
+    case TfliteActivation::relu_n1_to_1: return clipped(value, -1, 1);
+    case TfliteActivation::relu6: return clipped(value, 0, 6);
     case TfliteActivation::tanh: return node("Tanh", {value});
   }
   return value;

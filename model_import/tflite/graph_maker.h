@@ -2,11 +2,10 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "model_import/graph/graph.h"
+#include "model_import/graph/node_builder.h"
 #include "model_import/tflite/make_graph.h"
 
 namespace coterie::model_import {
@@ -14,7 +13,7 @@ namespace coterie::model_import {
 Element element_of(TfliteType type);
 bool is_narrow(TfliteType type);  // integers of at most 16 bits, as values of a network have them
 
-class GraphMaker {
+class GraphMaker : public NodeBuilder {
  public:
   GraphMaker(const TfliteModel& model, TfliteNumbers numbers) : model_(model), numbers_(numbers) {}
   Result<Graph> run();
@@ -34,14 +33,7 @@ class GraphMaker {
   // A constant operand, its dimensions in this order and then of this shape (empty: as permuted).
   Result<std::string> table(size_t i, const std::vector<uint32_t>& order, Shape shape = {});
 
-  // A node with one output; an empty `to` makes up a name. The value's name.
-  std::string node(const std::string& op, std::vector<std::string> inputs,
-                   std::map<std::string, Attribute> attributes = {}, const std::string& to = {});
-  std::string constant(HostTensor tensor);
   std::string parameter(const std::string& part, HostTensor tensor);  // named after the output and the part
-  std::string constant(std::vector<int64_t> values);
-  std::string nchw(const std::string& value);
-  std::string nhwc(const std::string& value);
 
   // The operator's output, behind its fused activation and, in QDQ, on its grid.
   Status define(const std::string& value, size_t i = 0);
@@ -53,19 +45,14 @@ class GraphMaker {
   std::string on_grid(const std::string& value, const TfliteTensor& tensor);
   HostTensor real_values(const TfliteTensor& tensor) const;
   Result<std::string> quantised_table(const TfliteTensor& tensor, HostTensor integers, size_t axis);
-  std::string own_name(const std::string& wanted);
-  std::string base_name() const;
   void define_inputs();
   void define_outputs();
 
   const TfliteModel& model_;
   const TfliteNumbers numbers_;
   const TfliteOperator* op_ = nullptr;
-  Graph graph_;
   std::map<int32_t, std::string> read_as_;  // by tensor
   std::map<int32_t, int32_t> widened_;      // what DEQUANTIZE makes of a constant (float16 weights): the constant
-  std::set<std::string> names_;             // of the file's tensors
-  size_t made_ = 0;
 };
 
 // Families; false: the operator is of another one.

@@ -87,16 +87,14 @@ Result<std::string> GraphMaker::table(size_t i, const std::vector<uint32_t>& ord
     if (from.element == Element::real) to.reals.push_back(from.reals[source]);
     else to.integers.push_back(from.integers[source]);
   }
-  // A table that two operators read is two here: each may need another order.
-  const bool is_taken = graph_.constants.contains(tensor.name);
   if (is_table) return quantised_table(tensor, std::move(to), position_of(order, tensor.grid.axis));
-  const std::string name = is_taken ? own_name(tensor.name) : tensor.name;
+  const std::string name = constant_name(tensor.name);
   graph_.constants[name] = {std::move(to), false};
   return name;
 }
 
 Result<std::string> GraphMaker::quantised_table(const TfliteTensor& tensor, HostTensor integers, size_t axis) {
-  const std::string name = graph_.constants.contains(tensor.name) ? own_name(tensor.name) : tensor.name;
+  const std::string name = constant_name(tensor.name);
   integers.width = qdq_width(tensor.type);
   const bool is_one = tensor.grid.scales.size() == 1;
   HostTensor scales, zeros;

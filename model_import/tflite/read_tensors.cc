@@ -1,7 +1,6 @@
 #include "model_import/tflite/read_tensors.h"
 
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "proto/codec/limits.h"
@@ -35,13 +34,6 @@ bool is_zero_of(TfliteType type, int64_t zero) {
   }
 }
 
-// FlatBuffers' verifier asks the length of a list to be aligned, not its numbers.
-int64_t number_at(const flatbuffers::Vector<int64_t>& list, size_t i) {
-  int64_t number;
-  std::memcpy(&number, list.Data() + i * sizeof(number), sizeof(number));
-  return number;
-}
-
 class Tensors {
  public:
   Tensors(const wire::Model& root, uint64_t file_bytes) : root_(root), file_bytes_(file_bytes) {}
@@ -54,9 +46,7 @@ class Tensors {
     for (size_t i = 0; i < count; ++i) {
       const wire::Tensor& from = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
       TfliteTensor tensor;
-      tensor.name = name_or(from.name(), "tensor");
-      if (names.contains(tensor.name)) tensor.name += "#" + std::to_string(i);
-      while (!names.insert(tensor.name).second) tensor.name += "'";
+      tensor.name = taken_name(name_or(from.name(), "tensor", kTfliteNameBytesMax), i, names);
       if (const Status read = read_tensor(from, tensor); !read) {
         return read.error().with_context("tensor " + std::to_string(i) + " (" + tensor.name + ")");
       }

@@ -55,7 +55,7 @@ class Reading {
                                                     "its own");
     }
     const wire::SubGraph& graph = *root_.subgraphs()->Get(0);
-    model_.name = name_or(graph.name(), "main");
+    model_.name = name_or(graph.name(), "main", kTfliteNameBytesMax);
     COT_ASSIGN(model_.tensors, read_tensors(root_, graph, model_.bytes.size()));
     COT_ASSIGN(model_.inputs, tensors_of(graph.inputs(), "the graph's inputs", false));
     COT_ASSIGN(model_.outputs, tensors_of(graph.outputs(), "the graph's outputs", false));
@@ -133,7 +133,8 @@ class Reading {
       const int32_t code = code_of(from);
       if (is_read(code)) continue;
       const flatbuffers::String* custom = root_.operator_codes()->Get(from.opcode_index())->custom_code();
-      unknown.emplace(custom == nullptr ? operator_name(code) : "CUSTOM " + name_or(custom, ""), i);
+      unknown.emplace(custom == nullptr ? operator_name(code) : "CUSTOM " + name_or(custom, "", kTfliteNameBytesMax),
+                      i);
     }
     if (unknown.empty()) return {};
     std::string text = "the model uses operators that are not supported:";

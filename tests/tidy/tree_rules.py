@@ -36,6 +36,7 @@ MAY_INCLUDE = {
     "bindings/": [],  # it loads the installed library
     # Models of other programs: a reader a format, then a graph that belongs to none.
     "model_import/": [],  # each of its folders has a row of its own
+    "model_import/flat/": ["base/"],
     "model_import/graph/": ["base/", "proto/messages/"],
     "model_import/fold/": ["base/", "proto/", "model_import/graph/"],
     "model_import/patterns/": ["base/", "proto/messages/", "model_import/graph/"],
@@ -53,9 +54,9 @@ MAY_INCLUDE = {
                            "model_import/quantised/"],
     "model_import/tflite/": ["base/", "proto/codec/limits.h", "proto/messages/", "model_import/convert/import_graph.h", "model_import/graph/",
                              "model_import/quantised/import_int8.h"],
-    "model_import/tflite/read_": ["base/", "proto/codec/limits.h", "proto/generated/", "model_import/tflite/"],
+    "model_import/tflite/read_": ["base/", "proto/codec/limits.h", "proto/generated/", "model_import/flat/", "model_import/tflite/"],
     "model_import/mslite/": ["base/", "proto/codec/limits.h", "proto/messages/", "model_import/convert/import_graph.h", "model_import/graph/"],
-    "model_import/mslite/read_": ["base/", "proto/codec/limits.h", "proto/generated/", "model_import/mslite/"],
+    "model_import/mslite/read_": ["base/", "proto/codec/limits.h", "proto/generated/", "model_import/flat/", "model_import/mslite/"],
     # The judge of TFLite: it sees the file's table, and nothing of what is made of it.
     "model_import/tflite_reference/": ["base/", "proto/messages/", "model_import/tflite/tflite_model.h"],
     # What people have as what a model takes: one encoding where it is trained and where it answers.
@@ -132,7 +133,7 @@ TLS = ["secure/crypto/", "secure/tls/", "fl_server/net/", "device_sdk/transport/
 NETWORK = ["fl_server/net/", "device_sdk/transport/"]
 COMPILED_ONCE = ["cmake/beast/"]  # the bodies of Asio and Beast, so that no other file compiles them
 THIRD_PARTY = [
-    ("FlatBuffers", r"flatbuffers/|proto/generated/", ["model_import/mslite/read_", "model_import/tflite/read_", "proto/codec/", "tests/unit/model_import/mslite/", "tests/unit/model_import/tflite/", "tests/unit/proto/"]),
+    ("FlatBuffers", r"flatbuffers/|proto/generated/", ["model_import/flat/", "model_import/mslite/read_", "model_import/tflite/read_", "proto/codec/", "tests/unit/model_import/mslite/", "tests/unit/model_import/tflite/", "tests/unit/proto/"]),
     ("libsodium", r"sodium(\.h|/)", ["secure/crypto/", "tests/bench/"]),  # there as the limit
     ("OpenSSL", r"openssl/", TLS + ["secure/he/", "vertical/coordinator/coordinator_", "vertical/link/", "examples/microcontroller/", "tests/unit/secure/", "tests/unit/device_sdk/transport/",  # there as an independent judge
                                        "tests/bench/"]),
