@@ -7,6 +7,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <tuple>
 
 #include "base/os/resident_memory.h"
 #include "fl_server/telemetry/collected_metrics.h"
@@ -25,6 +29,12 @@ using prometheus::Histogram;
 
 const Histogram::BucketBoundaries kSeconds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                            0.5,    1,     2.5,    5,     10,   30,    60,   300};
+
+// What is counted of requests to one route that ended with one status.
+struct Answered {
+  Counter* requests;
+  Histogram* seconds;
+};
 
 double cpu_seconds() {
   struct rusage usage {};
@@ -115,6 +125,26 @@ struct Metrics::Families {
   Counter& cpu = metric_family(registry, BuildCounter(), "process_cpu_seconds_total",
                                "Total user and system CPU time spent in seconds")
                      .Add({});
+
+  // Family::Add makes the labels and a whole histogram before it looks whether they are there: too much for each of
+  // many small requests. What it gave stays where it is for as long as the registry.
+  Answered answered_by(std::string_view plane, std::string_view route, int status) {
+    const std::tuple key(plane, route, status);
+    {
+      const std::shared_lock lock(answered_mutex);
+      const auto found = answered.find(key);
+      if (found != answered.end()) return found->second;
+    }
+    const std::string plane_text(plane), route_text(route);
+    const Answered series{
+        &requests.Add({{"plane", plane_text}, {"route", route_text}, {"status", std::to_string(status)}}),
+        &request_seconds.Add({{"plane", plane_text}, {"route", route_text}}, kSeconds)};
+    const std::lock_guard lock(answered_mutex);
+    return answered.emplace(std::tuple(plane_text, route_text, status), series).first->second;
+  }
+
+  std::shared_mutex answered_mutex;
+  std::map<std::tuple<std::string, std::string, int>, Answered, std::less<>> answered;  // guarded by it
 };
 
 Metrics::Metrics(std::string version) : families_(std::make_unique<Families>()) {
@@ -126,10 +156,9 @@ Metrics::Metrics(std::string version) : families_(std::make_unique<Families>()) 
 Metrics::~Metrics() = default;
 
 void Metrics::request_answered(std::string_view plane, std::string_view route, int status, double seconds) {
-  const std::string plane_text(plane), route_text(route);
-  families_->requests.Add({{"plane", plane_text}, {"route", route_text}, {"status", std::to_string(status)}})
-      .Increment();
-  families_->request_seconds.Add({{"plane", plane_text}, {"route", route_text}}, kSeconds).Observe(seconds);
+  const Answered series = families_->answered_by(plane, route, status);
+  series.requests->Increment();
+  series.seconds->Observe(seconds);
 }
 
 void Metrics::checkin_answered(bool ticket) {
