@@ -31,11 +31,11 @@ Error not_text_of(const char* form) { return Error(ErrorCode::malformed, concat(
 }  // namespace
 
 std::string to_hex(ByteView bytes) {
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (uint8_t byte : bytes) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
+  std::string text(bytes.size() * 2, '0');
+  char* at = text.data();
+  for (const uint8_t byte : bytes) {
+    *at++ = kHex[byte >> 4];
+    *at++ = kHex[byte & 15];
   }
   return text;
 }

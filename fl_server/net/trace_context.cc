@@ -25,6 +25,27 @@ bool is_zero(const std::array<uint8_t, N>& id) {
   return std::ranges::all_of(id, [](uint8_t byte) { return byte == 0; });
 }
 
+// Random ids of one thread. They are no secrets, and a call to the system for each would be a twentieth of a small
+// request: one is made for many.
+class IdSource {
+ public:
+  template <size_t N>
+  void draw(std::array<uint8_t, N>& id) {
+    do {
+      if (left_ < N) {
+        fill_random(bytes_);
+        left_ = bytes_.size();
+      }
+      std::copy_n(bytes_.end() - static_cast<ptrdiff_t>(left_), N, id.begin());
+      left_ -= N;
+    } while (is_zero(id));
+  }
+
+ private:
+  std::array<uint8_t, 1024> bytes_;
+  size_t left_ = 0;
+};
+
 }  // namespace
 
 std::string TraceContext::header() const {
@@ -55,13 +76,9 @@ TraceContext make_trace(const RequestHead* head) {
         std::ranges::count(head->headers, kHeader, [](const auto& field) { return std::string_view(field.first); });
     if (count == 1) context = parse_traceparent(head->header(kHeader));
   }
-  if (!context) {
-    context.emplace();
-    while (is_zero(context->trace)) fill_random(context->trace);
-  }
-  do {
-    fill_random(context->span);
-  } while (is_zero(context->span));
+  thread_local IdSource ids;
+  if (!context) ids.draw(context.emplace().trace);
+  ids.draw(context->span);
   return *context;
 }
 
