@@ -6,6 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
+#include <utility>
 
 #include "secure/tls/socket_bio.h"
 
@@ -97,6 +98,10 @@ Awaitable<Status> TlsStream::handshake() {
 }
 
 Awaitable<Result<size_t>> TlsStream::read_some(std::span<uint8_t> into) {
+  if (std::exchange(waits_first_, false)) {
+    Status waited = co_await wait_until(Socket::wait_read);
+    if (!waited) co_return waited.error();
+  }
   for (;;) {
     const Tried tried = try_read(into);
     if (tried.count > 0) {
@@ -115,6 +120,9 @@ Awaitable<Result<size_t>> TlsStream::read_some(std::span<uint8_t> into) {
 void TlsStream::begin_request() {
   request_ = {};
   has_begun_ = false;
+  // Who has just been answered is thinking: a read would come back with nothing, and is a call to the system. The first
+  // request has come with the handshake, or has ended it.
+  waits_first_ = std::exchange(has_had_request_, true) && (!ssl_ || SSL_has_pending(ssl_.get()) == 0);
 }
 
 Awaitable<void> TlsStream::take_turn() {

@@ -80,7 +80,9 @@ class TlsStream {
   std::unique_ptr<SSL, Free> ssl_;  // null: plain, or there was no memory for it
   Turns& turns_;
   RequestTurns request_;
-  bool has_begun_ = true;  // something of the request was read
+  bool has_begun_ = true;         // something of the request was read
+  bool has_had_request_ = false;  // begin_request() was called
+  bool waits_first_ = false;      // the next read does, before it tries
 };
 
 }  // namespace coterie
