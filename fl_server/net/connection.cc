@@ -19,6 +19,9 @@ constexpr size_t kReadBytes = 4 * 1024;
 constexpr size_t kBlobPieceBytes = 256 * 1024;
 constexpr size_t kLingerBytesMax = 4 * 1024 * 1024;
 constexpr Millis kLingerMax{2'000};
+// Many clients send a whole body before they look for an answer. Whoever is known hears why it is too large.
+constexpr size_t kKnownLingerBytesMax = 256 * 1024 * 1024;
+constexpr Millis kKnownLingerMax{10'000};
 constexpr int kOurFault = 500;
 constexpr auto kWait = asio::as_tuple(asio::use_awaitable_t<asio::io_context::executor_type>());
 
@@ -157,8 +160,8 @@ Awaitable<bool> Connection::serve_one() {
   if (!written) co_return false;
   if (close) {
     // A socket that is closed with unread bytes sends a reset, which may overtake the answer.
-    extend_deadline(kLingerMax);
-    co_await stream_.close_gently(kLingerBytesMax);
+    extend_deadline(is_known_ ? kKnownLingerMax : kLingerMax);
+    co_await stream_.close_gently(is_known_ ? kKnownLingerBytesMax : kLingerBytesMax);
     co_return false;
   }
   if (buffer_.empty()) buffer_.shrink_to_fit();  // thousands of connections wait like this
@@ -218,11 +221,19 @@ Awaitable<Status> Connection::read_body_into(std::span<uint8_t> into) {
 Awaitable<Status> Connection::begin_body() {
   const HttpLimits& limits = context_.settings.limits;
   extend_deadline(limits.body_grace + Millis(body_left_ * 1000 / limits.body_bytes_per_second_min));
+  is_late_ = false;
   // A client whose body has begun to come did not wait for this word.
   if (!head_.expects_continue || !buffer_.empty() || body_left_ == 0) co_return Status();
   const std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   Status told = co_await stream_.write_all(as_bytes(go_on));
   co_return told;
+}
+
+void Connection::end_late() {
+  if (!reads_body_ || is_late_) return abort();
+  is_late_ = true;
+  extend_deadline(kLingerMax);
+  stream_.stop_waiting();
 }
 
 // The next bytes of the body.
@@ -231,8 +242,15 @@ Awaitable<Status> Connection::read_piece(std::span<uint8_t> into) {
   std::copy_n(buffer_.begin(), early, into.begin());
   buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<ptrdiff_t>(early));
   body_left_ -= early;
+  reads_body_ = true;
   Status read = co_await stream_.read_exact(into.subspan(early));
+  reads_body_ = false;
   if (read) body_left_ -= into.size() - early;
+  if (!read && is_late_) {
+    co_return Error(ErrorCode::timed_out, "the body did not come in time: at least " +
+                                              std::to_string(context_.settings.limits.body_bytes_per_second_min) +
+                                              " bytes a second are expected");
+  }
   co_return read;
 }
 

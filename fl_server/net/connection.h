@@ -58,6 +58,9 @@ class Connection final : public Exchange {
   Instant deadline() const { return deadline_; }
   bool is_idle() const { return idle_; }
   void abort() { stream_.abort(); }
+  // Whoever is past its deadline: while a body is read, its request ends with timed_out, and the client has a moment to
+  // hear so; everything else is cut off.
+  void end_late();
   // Has a stream of events look whether the server drains, or say that it is still there.
   void tend_events(Instant now);
   // After handshake_turn a slow handshake no longer counts against handshakes_max.
@@ -102,6 +105,8 @@ class Connection final : public Exchange {
   RequestHead head_;
   TraceContext trace_;      // of the present request
   uint64_t body_left_ = 0;  // of the present request
+  bool reads_body_ = false;
+  bool is_late_ = false;  // the body was
 };
 
 }  // namespace coterie

@@ -206,7 +206,7 @@ Awaitable<void> HttpServer::serve(Thread& thread, Listener& listener, Socket soc
   listener.door.closed(id);
 }
 
-// Closes whoever is past their deadline and, while draining, whoever waits for a next request; more often it lets
+// Ends whoever is past their deadline and, while draining, whoever waits for a next request; more often it lets
 // streams of events look. How late it is itself, is how long everything else on this thread waits for its turn.
 Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
   Timer timer(thread.context);
@@ -224,7 +224,8 @@ Awaitable<void> HttpServer::sweep_loop(Thread& thread) {
     for (const auto& [key, connection] : thread.connections) {
       connection->let_others_shake_hands(now);
       connection->tend_events(now);
-      if (now > connection->deadline() || (draining_ && connection->is_idle())) connection->abort();
+      if (draining_ && connection->is_idle()) connection->abort();
+      else if (now > connection->deadline()) connection->end_late();
     }
   }
 }

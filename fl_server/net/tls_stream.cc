@@ -194,6 +194,11 @@ bool TlsStream::peer_is_gone() {
   return reason != SSL_ERROR_WANT_READ && reason != SSL_ERROR_WANT_WRITE;
 }
 
+void TlsStream::stop_waiting() {
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
+}
+
 void TlsStream::abort() {
   boost::system::error_code ignored;
   socket_.close(ignored);

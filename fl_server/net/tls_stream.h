@@ -56,6 +56,9 @@ class TlsStream {
   bool peer_is_gone();
   // Ends every pending operation with an error.
   void abort();
+  // Ends a read or write that waits for the socket with an error. Where it was a read, write_all() and close_gently()
+  // may still be called.
+  void stop_waiting();
   // Not aborted, nor closed by us.
   bool is_open() const { return socket_.is_open(); }
 

@@ -84,9 +84,9 @@ struct ServingService::Target {
 
 HttpResponse ServingService::refuse(const Error& error, int status) { return error_response(error, status); }
 
-HttpResponse ServingService::failed(const Error& error) {
+HttpResponse ServingService::failed(const Error& error, int status) {
   metrics_.request_failed(std::string(error.name()));
-  return error_response(error);
+  return error_response(error, status);
 }
 
 Awaitable<Result<std::string>> ServingService::authenticate(Exchange& exchange) {
@@ -197,7 +197,8 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
   Result<InferRequest> request = Error(ErrorCode::internal, "not read");
   {
     Result<RequestBody> body = co_await exchange.read_body(settings_.body_bytes_max);
-    if (!body) co_return failed(body.error());
+    // A body that is late is the client's doing, where an answer that is late is ours.
+    if (!body) co_return failed(body.error(), traits(body.error().code()).http_status);
     request = parse_infer_request(body->bytes, *json_bytes, (*found)->client(), settings_.limits);
   }
   if (!request) co_return failed(request.error());

@@ -61,7 +61,7 @@ class ServingService final : public HttpService {
   HttpResponse look(std::string_view pattern, const Target& target) const;
   Result<std::string> describe(const Target& target) const;
   Awaitable<HttpResponse> infer(Exchange& exchange, const Target& target);
-  HttpResponse failed(const Error& error);
+  HttpResponse failed(const Error& error, int status = 0);  // 0: that of the error
 
   const ServingServiceSettings settings_;
   const CallerCheck caller_check_;

@@ -52,6 +52,18 @@ TEST_F(RequestBodies, WhatDoesNotFitIsOverloadedAndTheRestIsServed) {
   EXPECT_EQ(status_of_next(small), 200);
 }
 
+TEST_F(RequestBodies, ThatAreLateAreAnsweredBeforeTheConnectionEnds) {
+  start({.body_grace = Millis(1), .body_bytes_per_second_min = kMega}, std::make_unique<test::BodyReader>(kMega));
+  auto client = this->client();
+  ASSERT_OK(client.send(head_of(100) + "half of it"));
+  const auto answer = client.read_answer(kPatience);
+  ASSERT_OK(answer);
+  EXPECT_EQ(status_of(*answer), 408) << *answer;
+  EXPECT_THAT(*answer, testing::AllOf(HasSubstr("did not come in time"), HasSubstr("Connection: close")));
+  EXPECT_TRUE(client.is_closed_within(kPatience));
+  EXPECT_TRUE(comes_true([&] { return held() == 0; })) << "given back: " << held();
+}
+
 TEST_F(RequestBodies, OfEverySizeComeWholeAndTheNextRequestBehindThem) {
   start({}, std::make_unique<test::BodyReader>(4 * kMega));
   auto client = this->client();

@@ -127,6 +127,13 @@ TEST_F(ServingService, RefusesLargeBodiesBeforeTheyCome) {
   const Answer answer = ask(head_of("POST", "/v2/models/digits/infer", "Content-Length: 104857600\r\n"));
   EXPECT_EQ(answer.status, 413);
   EXPECT_THAT(answer.error(), HasSubstr("104857600 bytes, at most 16777216"));
+  // Many clients look for the answer when all is sent.
+  auto blind = client();
+  ASSERT_OK(blind.send(head_of("POST", "/v2/models/digits/infer", "Content-Length: 33554432\r\n")));
+  for (int i = 0; i < 32; ++i) ASSERT_OK(blind.send(std::string(1 << 20, 'a'))) << "MiB " << i;
+  const auto heard = blind.read_answer(kPatience);
+  ASSERT_OK(heard);
+  EXPECT_EQ(integration::status_of(*heard), 413);
 }
 
 TEST_F(ServingService, AnswersByThePromotedVersionAndByName) {
@@ -389,7 +396,10 @@ TEST_F(FullServing, ClosesOnHeadsAndBodiesThatDoNotComeAndOnNobodyElse) {
   ASSERT_OK(server_->publish("digits", digits_model(1), 1));
   auto half_head = client(), half_body = client();
   ASSERT_OK(half_head.send("POST /v2/models/digits/infer HTTP/1.1\r\nHost: x\r\nX-Slow: "));
-  ASSERT_OK(half_body.send(head_of("POST", "/v2/models/digits/infer", "Content-Length: 1000\r\n") + "{\"inputs\""));
+  const Answer late =
+      ask(half_body, head_of("POST", "/v2/models/digits/infer", "Content-Length: 1000\r\n") + "{\"inputs\"");
+  EXPECT_EQ(late.status, 408);
+  EXPECT_THAT(late.error(), HasSubstr("did not come in time"));
   EXPECT_TRUE(half_head.is_closed_within(kPatience));
   EXPECT_TRUE(half_body.is_closed_within(kPatience));
   EXPECT_EQ(ask(post_of("/v2/models/digits/infer", json_request(example(1)))).status, 200);
