@@ -43,6 +43,7 @@ std::string_view reason_phrase(int status) {
     case 411: return "Length Required";
     case 412: return "Precondition Failed";
     case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
     case 416: return "Range Not Satisfiable";
     case 422: return "Unprocessable Content";
     case 429: return "Too Many Requests";

@@ -1,5 +1,6 @@
 #include "fl_server/serving/serving_service.h"
 
+#include <algorithm>
 #include <charconv>
 #include <new>
 
@@ -14,6 +15,7 @@ namespace coterie {
 namespace {
 
 constexpr std::string_view kJsonBytesHeader = "inference-header-content-length";
+constexpr int kUnsupportedMedia = 415;
 
 struct ServingRoute {
   std::string_view method, pattern;
@@ -23,6 +25,7 @@ struct ServingRoute {
 // clang-format off
 constexpr ServingRoute kRoutes[] = {
     {"GET", "/v2", true},
+    {"GET", "/v2/", true},  // as the protocol's own OpenAPI file writes it
     {"GET", "/v2/health/live", true},
     {"GET", "/v2/health/ready", true},
     {"GET", "/metrics"},
@@ -59,6 +62,9 @@ std::string tensor_json(const TensorInterface& tensor) {
 }
 
 Result<std::optional<uint64_t>> json_bytes_of(const RequestHead& head) {
+  const auto count =
+      std::ranges::count(head.headers, kJsonBytesHeader, [](const auto& one) { return std::string_view(one.first); });
+  if (count > 1) return Error(ErrorCode::malformed, "Inference-Header-Content-Length is given twice");
   const std::string_view text = head.header(kJsonBytesHeader);
   if (text.empty()) return std::optional<uint64_t>();
   uint64_t bytes = 0;
@@ -66,6 +72,14 @@ Result<std::optional<uint64_t>> json_bytes_of(const RequestHead& head) {
   if (error != std::errc() || read != text.data() + text.size())
     return Error(ErrorCode::malformed, "Inference-Header-Content-Length must be a number of bytes");
   return std::optional(bytes);
+}
+
+// Nobody unpacks a body here: what a few of its bytes become has no bound.
+Status check_encoding(const RequestHead& head) {
+  const std::string_view encoding = head.header("content-encoding");
+  if (encoding.empty() || encoding == "identity") return {};
+  return Error(ErrorCode::invalid_argument,
+               "Content-Encoding " + shown_name(encoding) + " is not taken: send the body as it is");
 }
 
 // Its connections are this thread's alone, whichever listener they belong to.
@@ -134,7 +148,7 @@ Awaitable<RoutedResponse> ServingService::handle(Exchange& exchange) {
 }
 
 HttpResponse ServingService::look(std::string_view pattern, const Target& target) const {
-  if (pattern == "/v2") {
+  if (pattern == "/v2" || pattern == "/v2/") {
     std::string text = "{\"name\":\"coterie\",\"version\":";
     append_json_string(text, settings_.version);
     return json_response(text + ",\"extensions\":[\"binary_tensor_data\"]}");
@@ -192,6 +206,7 @@ Awaitable<HttpResponse> ServingService::infer(Exchange& exchange, const Target& 
   // Before the body is read: who asks for what is not there need not send it.
   const auto found = models_.find(target.model, target.version, target.caller);
   if (!found) co_return failed(found.error());
+  if (const Status plain = check_encoding(exchange.head()); !plain) co_return failed(plain.error(), kUnsupportedMedia);
   const Result<std::optional<uint64_t>> json_bytes = json_bytes_of(exchange.head());
   if (!json_bytes) co_return failed(json_bytes.error());
   Result<InferRequest> request = Error(ErrorCode::internal, "not read");

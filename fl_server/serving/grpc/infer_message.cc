@@ -169,6 +169,8 @@ Status take_input(const ModelInferRequest& message, int at, const ClientInterfac
   given[place] = true;
   const TensorInterface& input = model.inputs[place];
   if (tensor.shape_size() > static_cast<int>(kShapeRankMax)) return wrong(kShapeTooLong);
+  if (std::ranges::any_of(tensor.shape(), [](int64_t size) { return size < 0; }))
+    return wrong("its shape has a size below 0; the model takes " + protocol_shape(input.shape));
   const std::vector<uint64_t> shape(tensor.shape().begin(), tensor.shape().end());
   COT_ASSIGN(request.inputs[place].shape, take_rows(input, shape, limits, request.rows));
   const bool is_raw = message.raw_input_contents_size() > 0;
@@ -181,8 +183,12 @@ Status take_parameters(const ModelInferRequest& message, InferRequest& request) 
   const auto timeout = message.parameters().find("timeout");
   if (timeout == message.parameters().end()) return {};
   const inference::InferParameter& value = timeout->second;
+  if (value.has_uint64_param()) {
+    request.timeout_us = value.uint64_param();
+    return {};
+  }
   if (!value.has_int64_param() || value.int64_param() < 0)
-    return wrong("the parameter timeout is an int64_param of microseconds, at least 0");
+    return wrong("the parameter timeout is an int64_param or uint64_param of microseconds, at least 0");
   request.timeout_us = static_cast<uint64_t>(value.int64_param());
   return {};
 }

@@ -35,7 +35,10 @@ class ServingService : public test::ServingWorld {
 };
 
 TEST_F(ServingService, SaysWhatItIsAndWhetherItLives) {
-  EXPECT_EQ(ask("GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n").json()["extensions"][0], "binary_tensor_data");
+  for (const std::string path : {"/v2", "/v2/"}) {
+    const Answer answer = ask("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    EXPECT_EQ(answer.json()["extensions"], nlohmann::json({"binary_tensor_data"})) << path << answer.body;
+  }
   EXPECT_EQ(ask("GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
   EXPECT_EQ(ask("GET /v2/health/ready HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
   server_->models().remove("digits");
@@ -115,6 +118,12 @@ TEST_F(ServingService, SaysEveryMistakeInTheProtocolsForm) {
   EXPECT_EQ(ask(head_of("GET", "/v3")).status, 404);
   EXPECT_EQ(ask(post_of(infer, "{")).status, 400);
   EXPECT_EQ(ask(post_of(infer, good, "Inference-Header-Content-Length: x\r\n")).status, 400);
+  const std::string length = "Inference-Header-Content-Length: " + std::to_string(good.size()) + "\r\n";
+  EXPECT_THAT(ask(post_of(infer, good, length + length)).error(), HasSubstr("is given twice"));
+  const Answer packed = ask(post_of(infer, good, "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(packed.status, 415);
+  EXPECT_THAT(packed.error(), HasSubstr("Content-Encoding \"gzip\" is not taken"));
+  EXPECT_EQ(ask(post_of(infer, good, "Content-Encoding: identity\r\n")).status, 200);
   EXPECT_THAT(
       ask(post_of(infer, R"({"inputs":[{"name":"input","shape":[1,8,8,1],"datatype":"FP32","data":[NaN]}]})")).error(),
       HasSubstr("fewer values"));

@@ -59,6 +59,8 @@ TEST(InferMessage, ContentsAreRowsInTheModelsOrder) {
   EXPECT_EQ(std::bit_cast<int32_t>(request->inputs[1].words[1]), -1);
   EXPECT_EQ(request->id, "7");
   EXPECT_EQ(request->timeout_us, 1500u);
+  (*message.mutable_parameters())["timeout"].set_uint64_param(2500);
+  EXPECT_EQ(read(message)->timeout_us, 2500u) << "as newer clients write it";
   EXPECT_TRUE(request->as_binary.empty());
 }
 
@@ -101,10 +103,12 @@ TEST(InferMessage, WhatTheModelDoesNotTakeIsRefusedByName) {
   message = two_rows();
   message.mutable_inputs(0)->set_shape(0, 3);
   expect_refused(message, "fp32_contents has 4 values, its shape has 6");
-  message.mutable_inputs(0)->set_shape(0, -1);
+  message.mutable_inputs(0)->set_shape(0, INT64_MAX);
   expect_refused(message, "examples, a request at most", ErrorCode::too_large);
   message.mutable_inputs(0)->set_shape(0, 0);
   expect_refused(message, "at least one example");
+  message.mutable_inputs(0)->set_shape(0, -1);
+  expect_refused(message, "its shape has a size below 0");
   message = two_rows();
   message.mutable_inputs(1)->set_shape(0, 1);
   expect_refused(message, "the input before 2");
