@@ -272,6 +272,7 @@ void InferenceWorkers::work() {
       --idle_;
       continue;
     }
+    metrics_.set_rows_waiting(batcher_.rows_waiting());
     // The tasks stay where they are until the batcher says that they have ended.
     pieces.clear();
     for (const BatchPiece& piece : batch.pieces)
@@ -326,6 +327,7 @@ void InferenceWorkers::stop() {
     is_stopping_ = true;
     std::vector<EndedTask> ended;
     batcher_.give_up(ended);
+    metrics_.set_rows_waiting(0);
     given_up = take_out(ended);
   }
   wake_.notify_all();

@@ -171,6 +171,7 @@ TEST_F(ServingService, CountsWhatItDoes) {
   EXPECT_EQ(ask(post_of("/v2/models/digits/infer", "{")).status, 400);
   const std::string text = ask(head_of("GET", "/metrics")).body;
   EXPECT_THAT(text, HasSubstr("coterie_serving_examples_total 1"));
+  EXPECT_THAT(text, HasSubstr("coterie_serving_examples_waiting 0\n")) << "a worker has taken what waited";
   EXPECT_THAT(text, HasSubstr("coterie_serving_requests_failed_total{code=\"malformed\"} 1"));
   EXPECT_THAT(text, HasSubstr("coterie_serving_version_info{"));
   EXPECT_THAT(text, HasSubstr("coterie_serving_batch_examples_bucket{le=\"1\"} 1"));
