@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <string_view>
 
 #include "base/os/clock.h"
 #include "fl_server/net/http_server.h"
@@ -18,6 +19,8 @@ namespace {
 
 // Processes that share a machine share its cores.
 size_t cores_of_one(const ServeOptions& options) {
+constexpr std::string_view kModelBegins = "COTF";
+
   return std::max(1u, std::thread::hardware_concurrency() / std::max(1u, options.processes));
 }
 
@@ -86,6 +89,11 @@ Result<ServingProcess::Followed> ServingProcess::follow(ModelSource& source) {
     const Standing standing = source.promoted() == next->number ? Standing::promoted
                               : source.promoted()               ? Standing::candidate
                                                                 : Standing::latest;
+  if (next && !as_text(next->file).starts_with(kModelBegins)) {
+    return Error(ErrorCode::malformed, name_ +
+                                           ": what came is no model file; `coterie model convert` makes one of ONNX, "
+                                           "TFLite and MindSpore Lite files");
+  }
     COT_TRY(
         parts_->server.publish(name_, std::move(next->file), next->number, standing, kDefaultTenant, parts_->steps));
     followed.version = next->number;

@@ -79,7 +79,8 @@ TEST_F(Serve, AnswersWithAFileAndWithWhatItIsWrittenAnewBy) {
   EXPECT_EQ(first["model_version"], "1") << first;
 
   ASSERT_OK(os::write_file_atomically(directory_ / "digits.cotf", as_bytes("no model")));
-  ASSERT_TRUE(serve.wait_for("coterie serve: ")) << serve.errors();
+  ASSERT_TRUE(serve.wait_for("coterie serve: digits: what came is no model file; `coterie model convert`"))
+      << serve.errors();
   EXPECT_EQ(ask(serve, "digits"), first) << "a file that is no model changes nothing";
 
   write(2);
