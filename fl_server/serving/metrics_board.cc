@@ -78,6 +78,11 @@ void MetricsBoard::write(size_t slot, std::string_view text) {
   Word(words[0]).store(writing + 1, std::memory_order_release);
 }
 
+uint64_t MetricsBoard::writes(size_t slot) const {
+  COT_ASSERT(slot < slots_);
+  return Word(words_[slot * kSlotWords]).load(std::memory_order_relaxed) / 2;
+}
+
 std::string MetricsBoard::read(size_t slot) const {
   COT_ASSERT(slot < slots_);
   uint64_t* const words = words_ + slot * kSlotWords;

@@ -31,6 +31,8 @@ class MetricsBoard {
   size_t slots() const { return slots_; }
   // One writer a slot at a time; a text over kTextBytesMax leaves the slot empty.
   void write(size_t slot, std::string_view text);
+  // How often the slot was written, each time whole. Any thread of any process.
+  uint64_t writes(size_t slot) const;
   // Empty: there is none, or its writer was killed while it wrote. Any thread of any process.
   std::string read(size_t slot) const;
 

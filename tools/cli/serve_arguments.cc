@@ -35,6 +35,11 @@ void add_limits(CLI::App& serve, ServeOptions& options) {
                   "that share the port and the cores: one that dies takes no other along, and is started again")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 64));
+  serve
+      .add_option("--hung-after-s", options.hung_after_s,
+                  "without a sign of life one of several processes is killed, and another takes its place; 0: never")
+      ->capture_default_str()
+      ->check(between<uint32_t>(0, 3600));
   serve.add_option("--workers", options.workers, "threads that compute, of each process")
       ->default_str("one a core")
       ->check(between<uint32_t>(1, 256));

@@ -16,6 +16,7 @@ struct ServeOptions {
   uint16_t port = 8500;               // 0: the system chooses
   std::optional<uint16_t> grpc_port;  // a second door; 0: the system chooses
   uint32_t processes = 1;             // that share the port; each has the workers
+  uint32_t hung_after_s = 30;         // without a sign of life one of several is killed; 0: never
   uint32_t workers = 0;               // 0: one a core, of each process its share
   uint32_t batch_max = 32;
   uint64_t waiting_max = 4096;

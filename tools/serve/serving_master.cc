@@ -20,6 +20,7 @@
 #include "fl_server/net/bound_port.h"
 #include "fl_server/serving/metrics_board.h"
 #include "fl_server/serving/process_keeper.h"
+#include "fl_server/serving/process_pulse.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/report.h"
 #include "tools/serve/served_source.h"
@@ -34,6 +35,7 @@ namespace {
 
 constexpr const char* kCommand = "serve";
 constexpr Millis kLookEvery{500};                                      // at the source
+constexpr time_t kPulseEverySeconds = 1;                               // a look at who shows life
 constexpr Millis kEndMax = ServingProcess::kDrainMax + Millis(5'000);  // then a process that was told to stop is killed
 
 Error failed(const char* what) {
@@ -64,6 +66,7 @@ class Master {
         name_(served_name(options)),
         board_(std::move(board)),
         keeper_({.processes = options.processes}),
+        pulse_(options.processes, std::max(1u, options.hung_after_s)),
         processes_(options.processes),
         ends_(options.processes),
         first_(std::move(first)) {}
@@ -73,7 +76,7 @@ class Master {
   Result<ExitCode> run(std::unique_ptr<ModelSource> source);
 
  private:
-  enum Ring : uint64_t { news, time, first_process };
+  enum Ring : uint64_t { news, time, pulse, first_process };
 
   Status watch(int fd, uint64_t ring) const;
   void take(SourceWatch::News news);
@@ -84,6 +87,7 @@ class Master {
   void hear(size_t process);
   void hear(size_t process, const LinkMessage& message);
   void bury(size_t process);
+  void feel_pulses();
   void tell_news();
   void set_timer() const;
   std::string figures() const;
@@ -95,13 +99,14 @@ class Master {
   BoundPort rest_, grpc_;
   MetricsBoard board_;
   ProcessKeeper keeper_;
+  ProcessPulse pulse_;
   std::vector<std::unique_ptr<StartedProcess>> processes_;  // null: rests
   std::vector<uint64_t> ends_;                              // of each place
   ProcessEnd last_end_;
   std::map<uint64_t, Held> held_;  // by number
   std::optional<uint64_t> promoted_;
   std::optional<SourcedVersion> first_;
-  os::File rings_, timer_;
+  os::File rings_, timer_, pulse_timer_;
   bool has_told_where_ = false;
 };
 
@@ -118,7 +123,13 @@ Status Master::open() {
   }
   rings_ = os::File(::epoll_create1(EPOLL_CLOEXEC), "epoll");
   timer_ = os::File(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd");
-  if (!rings_.is_open() || !timer_.is_open()) return failed("epoll");
+  pulse_timer_ = os::File(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd");
+  if (!rings_.is_open() || !timer_.is_open() || !pulse_timer_.is_open()) return failed("epoll");
+  if (options_.hung_after_s > 0) {
+    const itimerspec every{{kPulseEverySeconds, 0}, {kPulseEverySeconds, 0}};
+    ::timerfd_settime(pulse_timer_.fd(), 0, &every, nullptr);
+    COT_TRY(watch(pulse_timer_.fd(), pulse));
+  }
   return watch(timer_.fd(), time);
 }
 
@@ -153,6 +164,7 @@ void Master::start(size_t process) {
   if (started) watched = watch(started->link().fd(), first_process + process);
   if (started && watched) {
     processes_[process] = std::make_unique<StartedProcess>(*std::move(started));
+    pulse_.began(process);
     return;
   }
   print_error(kCommand, started ? watched.error() : started.error());
@@ -216,6 +228,16 @@ void Master::hear(size_t process) {
     if (!message) return bury(process);
     if (!*message) return;
     hear(process, **message);
+  }
+}
+
+// What hangs holds its connections, and the system goes on giving it new ones: it is better dead.
+void Master::feel_pulses() {
+  for (size_t process = 0; process < processes_.size(); ++process) {
+    if (!processes_[process] || !pulse_.look(process, board_.writes(process + 1))) continue;
+    tell("process " + std::to_string(process + 1) + ", pid " + std::to_string(processes_[process]->pid()) +
+         ", shows no life for " + std::to_string(options_.hung_after_s) + " s: it is killed");
+    processes_[process]->signal(SIGKILL);
   }
 }
 
@@ -306,7 +328,9 @@ Result<ExitCode> Master::run(std::unique_ptr<ModelSource> source) {
         for (SourceWatch::News& one : watched->take()) take(std::move(one));
       } else {
         uint64_t times = 0;
-        if (::read(timer_.fd(), &times, sizeof times) < 0) continue;  // it was set anew
+        const os::File& timer = ring == pulse ? pulse_timer_ : timer_;
+        if (::read(timer.fd(), &times, sizeof times) < 0) continue;  // it was set anew
+        if (ring == pulse) feel_pulses();
       }
     }
   }

@@ -1,9 +1,10 @@
 #include "tools/serve/serving_process.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
-#include <thread>
 #include <string_view>
+#include <thread>
 
 #include "base/os/clock.h"
 #include "fl_server/net/http_server.h"
@@ -13,14 +14,15 @@
 #include "fl_server/telemetry/metrics.h"
 #include "tools/cli/report.h"
 #include "tools/serve/served_source.h"
+#include "tools/serve/thread_looks.h"
 
 namespace coterie {
 namespace {
 
-// Processes that share a machine share its cores.
-size_t cores_of_one(const ServeOptions& options) {
 constexpr std::string_view kModelBegins = "COTF";
 
+// Processes that share a machine share its cores.
+size_t cores_of_one(const ServeOptions& options) {
   return std::max(1u, std::thread::hardware_concurrency() / std::max(1u, options.processes));
 }
 
@@ -56,7 +58,9 @@ struct ServingProcess::Parts {
   std::shared_ptr<const ServingSteps> steps;
   Metrics metrics{COTERIE_VERSION};
   ModelServer server;
+  std::optional<ThreadLooks> looks;
   std::unique_ptr<HttpServer> http;
+  std::atomic<bool> is_open{false};
   std::unique_ptr<GrpcDoor> grpc;
 };
 
@@ -85,15 +89,15 @@ Result<std::unique_ptr<ServingProcess>> ServingProcess::make(const ServeOptions&
 Result<ServingProcess::Followed> ServingProcess::follow(ModelSource& source) {
   COT_ASSIGN(std::optional<SourcedVersion> next, source.next());
   Followed followed;
-  if (next) {
-    const Standing standing = source.promoted() == next->number ? Standing::promoted
-                              : source.promoted()               ? Standing::candidate
-                                                                : Standing::latest;
   if (next && !as_text(next->file).starts_with(kModelBegins)) {
     return Error(ErrorCode::malformed, name_ +
                                            ": what came is no model file; `coterie model convert` makes one of ONNX, "
                                            "TFLite and MindSpore Lite files");
   }
+  if (next) {
+    const Standing standing = source.promoted() == next->number ? Standing::promoted
+                              : source.promoted()               ? Standing::candidate
+                                                                : Standing::latest;
     COT_TRY(
         parts_->server.publish(name_, std::move(next->file), next->number, standing, kDefaultTenant, parts_->steps));
     followed.version = next->number;
@@ -125,14 +129,19 @@ Status ServingProcess::open_grpc(const Doors& doors) {
 }
 
 Result<ServingProcess::Ports> ServingProcess::open(const Doors& doors) {
+  ThreadLooks& looks = parts_->looks.emplace(cores_of_one(options_));
   parts_->http = std::make_unique<HttpServer>(cores_of_one(options_), parts_->metrics);
+  parts_->http->observe_delays([&looks](size_t thread, Millis) { looks.looked(thread); });
   ListenerSettings settings{.plane = "serving", .address = options_.address, .port = options_.port, .limits = {}};
   settings.bound_socket = doors.rest_socket;
   COT_ASSIGN(const uint16_t port, parts_->http->listen(settings, keys_.tls, parts_->server.service()));
   COT_TRY(open_grpc(doors));
   parts_->http->start();
+  parts_->is_open = true;
   return Ports{port, parts_->grpc ? std::optional(parts_->grpc->port()) : std::nullopt};
 }
+
+bool ServingProcess::shows_life() { return !parts_->is_open || parts_->looks->have_all_looked(); }
 
 void ServingProcess::stop() {
   const Instant until = os::monotonic_now() + kDrainMax;  // of both doors together

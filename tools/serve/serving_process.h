@@ -44,6 +44,8 @@ class ServingProcess {
   Result<Ports> open(const Doors& doors);
   // Requests under way are answered, for at most kDrainMax.
   void stop();
+  // Whether all network threads have looked at their sockets since the last call, once there are some. By one caller.
+  bool shows_life();
   // What the process says of itself.
   std::string metrics() const;
 

@@ -54,14 +54,15 @@ std::string metrics_of_all(const MetricsBoard& board, uint32_t number, const std
   return merged_exposition(all);
 }
 
-// Writes this process's figures onto the board, again and again.
+// Writes this process's figures onto the board, again and again: the master takes that for its pulse. So it stays away
+// from the board while a network thread does not come round, which holds up all who are connected to it.
 class MetricsWriter {
  public:
-  MetricsWriter(MetricsBoard& board, uint32_t number, const ServingProcess& process)
+  MetricsWriter(MetricsBoard& board, uint32_t number, ServingProcess& process)
       : thread_([this, &board, number, &process](const std::stop_token& stop) {
           std::unique_lock lock(mutex_);
           while (!stop.stop_requested()) {
-            board.write(number, process.metrics());
+            if (process.shows_life()) board.write(number, process.metrics());
             wake_.wait_for(lock, stop, kMetricsEvery, [] { return false; });
           }
         }) {}

@@ -158,6 +158,20 @@ TEST_F(Serve, AProcessThatIsKilledTakesNoOtherAlong) {
   EXPECT_THAT(serve.errors(), testing::Not(HasSubstr("is killed")));
 }
 
+TEST_F(Serve, AProcessThatHangsIsKilledAndAnotherTakesItsPlace) {
+  DemoProcess serve(directory_.path(), {"serve", "digits.cotf", "--port", "0", "--state-dir", "state", "--workers", "1",
+                                        "--processes", "2", "--hung-after-s", "5"});
+  for (const std::string process : {"1", "2"})
+    ASSERT_TRUE(serve.wait_for("process " + process + " serves, pid ")) << serve.errors();
+  const std::string pid = std::to_string(number_behind(serve.errors(), "process 2 serves, pid "));
+  ::kill(std::stoi(pid), SIGSTOP);
+  EXPECT_TRUE(serve.wait_for("process 2, pid " + pid + ", shows no life for 5 s: it is killed")) << serve.errors();
+  EXPECT_TRUE(serve.wait_for("process 2 serves again, pid ")) << serve.errors();
+  EXPECT_EQ(ask(serve, "digits")["model_version"], "1");
+  serve.signal(SIGTERM);
+  EXPECT_EQ(serve.wait(), 130) << serve.errors();
+}
+
 TEST_F(Serve, ProcessesEndWithTheirMasterAndTheFirstSaysWhatIsWrong) {
   DemoProcess serve(directory_.path(),
                     {"serve", "digits.cotf", "--port", "0", "--insecure-loopback", "--processes", "2"});
