@@ -172,11 +172,16 @@ Load full_load(const Known& known, const Served& served, uint32_t threads, uint3
   return {seconds_since(began), process_cpu_seconds() - cpu_before - client_cpu, answers, wrong};
 }
 
-// Requests come at a steady rate, whether those before are answered or not; seconds from when each should have been
-// sent.
-std::vector<double> paced_load(const std::string& request, const Served& served, uint32_t threads, double per_second,
-                               double seconds) {
-  std::vector<std::vector<double>> taken(threads);
+// Seconds of each request, from when it should have been sent: until it was, which is the clients' own doing, and until
+// it was answered.
+struct Paced {
+  std::vector<double> sent, answered;
+};
+
+// Requests come at a steady rate, whether those before are answered or not.
+Paced paced_load(const std::string& request, const Served& served, uint32_t threads, double per_second,
+                 double seconds) {
+  std::vector<Paced> taken(threads);
   std::vector<std::thread> askers;
   const auto began = Clock::now();
   for (uint32_t t = 0; t < threads; ++t) {
@@ -187,15 +192,19 @@ std::vector<double> paced_load(const std::string& request, const Served& served,
       for (double due = every * (t + 1) / threads; due < seconds; due += every) {
         const auto when = began + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(due));
         rest_until(when);
+        taken[t].sent.push_back(seconds_since(when));
         client.send(request);
         (void)client.read_body();
-        taken[t].push_back(seconds_since(when));
+        taken[t].answered.push_back(seconds_since(when));
       }
     });
   }
   for (std::thread& asker : askers) asker.join();
-  std::vector<double> all;
-  for (const std::vector<double>& some : taken) all.insert(all.end(), some.begin(), some.end());
+  Paced all;
+  for (const Paced& some : taken) {
+    all.sent.insert(all.sent.end(), some.sent.begin(), some.sent.end());
+    all.answered.insert(all.answered.end(), some.answered.begin(), some.answered.end());
+  }
   return all;
 }
 
@@ -282,11 +291,13 @@ int main(int argc, char** argv) {
   }
   const Load &full = median(loads), &worker_full = median(worker_loads);
   const double pace = per_second(full) / 2;
-  Latency half, worker_half, health_half, lone, worker_lone, health_lone;
+  Latency half, half_sent, worker_half, health_half, lone, worker_lone, health_lone;
   for (uint32_t turn = 0; turn < turns; ++turn) {
-    half.add(paced_load(known.request, at_once, 8, pace, seconds));
-    worker_half.add(paced_load(known.request, by_workers, 8, pace, seconds));
-    health_half.add(paced_load(known.health, at_once, 8, pace, seconds));
+    Paced paced = paced_load(known.request, at_once, 8, pace, seconds);
+    half.add(std::move(paced.answered));
+    half_sent.add(std::move(paced.sent));
+    worker_half.add(paced_load(known.request, by_workers, 8, pace, seconds).answered);
+    health_half.add(paced_load(known.health, at_once, 8, pace, seconds).answered);
     lone.add(lone_requests(known.request, at_once, seconds / 4));
     worker_lone.add(lone_requests(known.request, by_workers, seconds / 4));
     health_lone.add(lone_requests(known.health, at_once, seconds / 4));
@@ -298,6 +309,7 @@ int main(int argc, char** argv) {
       threads * connections, per_second(full), per_cpu_second(full), known.compute_us, per_second(worker_full),
       per_cpu_second(worker_full));
   half.print("half_load");
+  half_sent.print("half_load_sent");
   worker_half.print("half_load_by_workers");
   health_half.print("half_load_health");
   lone.print("lone");

@@ -15,6 +15,7 @@ def serving():
         yield None, ("    latency at half that load, p50 and p99", f"{row['half_load_p50_us']:.0f} and {p99:.0f} us",
                      f"compute alone {compute:.0f} us", f"p99 is {p99 / compute:.1f} times compute; goal 2",
                      verdict(p99 <= 2 * compute))
+        yield None, ("    of that the clients' own: until a request was sent", f"{row['half_load_sent_p50_us']:.0f} and {row['half_load_sent_p99_us']:.0f} us", "", "", "")
         for title, key in (("by workers alone", "_by_workers"), ("an answer without a model", "_health")):
             yield None, (f"    {title}, at the same pace", f"{row[f'half_load{key}_p50_us']:.0f} and {row[f'half_load{key}_p99_us']:.0f} us", "", "", "")
         lone = row["lone_p50_us"] - row["lone_health_p50_us"]
