@@ -117,6 +117,28 @@ class Tables(support.Folder, unittest.TestCase):
         np.testing.assert_array_equal(data.targets, np.float32([[-2.5], [1000]]))
         self.assertTrue(data.targets_are_values)
 
+    def test_several_targets_are_a_row_of_each_example(self):
+        text = "a,kind,age,b\n1,x,30,5\n3,y,40,7\n5,x,50,9\n"
+        train = Dataset.from_csv(self.write(text), ["age", "kind"], regression=[True, False])
+        np.testing.assert_array_equal(train.targets, np.float32([[30, 0], [40, 1], [50, 0]]))
+        self.assertEqual(train.targets.dtype, np.float32)
+        self.assertEqual(train.inputs.shape, (3, 2))
+        self.assertEqual((train.encoding.target, train.encoding.classes), (("age", "kind"), (None, ("x", "y"))))
+        test = Dataset.from_csv(self.write("kind,b,a,age\ny,1,1,7\n", "test.csv"), ("age", "kind"), regression=(True, False),
+                                encoding=train.encoding)
+        np.testing.assert_array_equal(test.targets, np.float32([[7, 1]]))
+        classes = Dataset.from_csv(self.write(text), ("age", "kind"))
+        self.assertEqual(classes.targets.dtype, np.int32)
+        np.testing.assert_array_equal(classes.targets, [[0, 0], [1, 1], [2, 0]])
+        for targets, options, words in (
+                (["age", "kind"], {"encoding": train.encoding}, "another target"),
+                (["kind", "age"], {"encoding": train.encoding, "regression": [False, True]}, "another target"),
+                (["age", "age"], {}, "different columns"), ([], {}, "there is none"), (["age", "size"], {}, "no column 'size'"),
+                (["a", "kind", "age", "b"], {}, "nothing but the targets"),
+                (["age", "kind"], {"regression": [True]}, "regression has 1 entries")):
+            with self.assertRaisesRegex(ValueError, words):
+                Dataset.from_csv(self.write(text), targets, **options)
+
     def test_mistakes_name_line_and_column(self):
         for text, words in (("a,t\n1,x\n2\n", "line 3 has 1 fields, the header 2"), ("a,t\n1,x\n,y\n", "line 3, column 'a'"),
                             ("a,t\n", "no rows"), ("", "no rows"), ("a,b\n1,2\n", "no column 't'; there are a, b"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass
-from typing import Sequence
+from typing import Optional, Sequence, cast
 
 import numpy as np
 
@@ -25,52 +25,89 @@ class Column:
     categories: tuple[str, ...] | None = None
 
 
+Classes = Optional[tuple[str, ...]]  # of a target; None: it is a number
+
+
 @dataclass(frozen=True)
 class CsvEncoding:
-    """What a table was fitted to. Applied to another one, the same text becomes the same number."""
+    """What a table was fitted to. Applied to another one, the same text becomes the same number. Of several targets,
+    `target` and `classes` have one entry each, in their order."""
 
     columns: tuple[Column, ...]
-    target: str
-    classes: tuple[str, ...] | None  # None: the target is a number
+    target: str | tuple[str, ...]
+    classes: Classes | tuple[Classes, ...]
 
     @classmethod
-    def read(cls, path: StrPath, target: str, *, regression: bool = False,
+    def read(cls, path: StrPath, target: str | Sequence[str], *, regression: bool | Sequence[bool] = False,
              encoding: CsvEncoding | None = None) -> tuple[CsvEncoding, Array, Array]:
         """The encoding, the inputs and the targets. ValueError."""
+        wanted = _wanted(target, regression)
         names, rows = _table(path)
-        if target not in names:
-            raise ValueError(f"{path}: there is no column {target!r}; there are {', '.join(names)}")
-        if len(names) == 1:
-            raise ValueError(f"{path}: there is nothing but the target")
+        for name in wanted:
+            if name not in names:
+                raise ValueError(f"{path}: there is no column {name!r}; there are {', '.join(names)}")
+        if len(names) == len(wanted):
+            raise ValueError(f"{path}: there is nothing but the target" + ("s" if len(wanted) > 1 else ""))
         if encoding is None:
-            encoding = cls._fit(path, names, rows, target, regression)
-        elif encoding.target != target or regression != (encoding.classes is None):
+            encoding = cls._fit(path, names, rows, target, wanted)
+        elif encoding._wanted() != list(wanted.items()) or isinstance(encoding.target, str) != isinstance(target, str):
             raise ValueError(f"{path}: the encoding is of another target")
         blocks = []
         for column in encoding.columns:
             if column.name not in names:
                 raise ValueError(f"{path}: there is no column {column.name!r}, which the encoding has")
             blocks.append(_encode(path, rows, names.index(column.name), column))
-        place = names.index(target)
-        if encoding.classes is None:
-            targets: Array = _numbers(path, rows, place, target).astype(np.float32)
-        else:
-            targets = _indices(path, rows, place, target, encoding.classes).astype(np.int32)
-        return encoding, np.hstack(blocks).astype(np.float32), targets
+        targets = [_target(path, rows, names.index(name), name, classes) for name, classes in encoding._targets().items()]
+        if len(targets) == 1:
+            return encoding, np.hstack(blocks).astype(np.float32), targets[0]
+        # A row has one type: classes beside numbers are whole numbers in float32.
+        kind = np.float32 if any(classes is None for classes in encoding._targets().values()) else np.int32
+        together = np.hstack([one.reshape(-1, 1) for one in targets]).astype(kind)
+        return encoding, np.hstack(blocks).astype(np.float32), together
+
+    def _targets(self) -> dict[str, Classes]:
+        if isinstance(self.target, str):
+            return {self.target: cast(Classes, self.classes)}
+        return dict(zip(self.target, cast("tuple[Classes, ...]", self.classes)))
+
+    def _wanted(self) -> list[tuple[str, bool]]:
+        return [(name, classes is None) for name, classes in self._targets().items()]
 
     @classmethod
-    def _fit(cls, path: StrPath, names: Sequence[str], rows: _Rows, target: str, regression: bool) -> CsvEncoding:
+    def _fit(cls, path: StrPath, names: Sequence[str], rows: _Rows, target: str | Sequence[str],
+             wanted: dict[str, bool]) -> CsvEncoding:
         columns = []
         for place, name in enumerate(names):
-            if name == target:
+            if name in wanted:
                 continue
             if _is_numeric(rows, place):
                 values = _numbers(path, rows, place, name)
                 columns.append(Column(name, float(values.mean()), float(values.std()) or 1.0))
             else:
                 columns.append(Column(name, categories=_categories(path, rows, place, name)))
-        place = names.index(target)
-        return cls(tuple(columns), target, None if regression else _categories(path, rows, place, target))
+        classes = tuple(None if is_number else _categories(path, rows, names.index(name), name)
+                        for name, is_number in wanted.items())
+        if isinstance(target, str):
+            return cls(tuple(columns), target, classes[0])
+        return cls(tuple(columns), tuple(target), classes)
+
+
+def _wanted(target: str | Sequence[str], regression: bool | Sequence[bool]) -> dict[str, bool]:
+    """The targets in order, and whether each is a number."""
+    names = [target] if isinstance(target, str) else list(target)
+    if not names or len(set(names)) != len(names):
+        raise ValueError(f"the targets must be different columns, at least one: {', '.join(names) or 'there is none'}")
+    numbers = list(regression) if isinstance(regression, Sequence) else [regression] * len(names)
+    if len(numbers) != len(names):
+        raise ValueError(f"regression has {len(numbers)} entries, the targets are {', '.join(names)}: one for each, or one "
+                         "for all")
+    return dict(zip(names, map(bool, numbers)))
+
+
+def _target(path: StrPath, rows: _Rows, place: int, name: str, classes: Classes) -> Array:
+    if classes is None:
+        return _numbers(path, rows, place, name).astype(np.float32)
+    return _indices(path, rows, place, name, classes).astype(np.int32)
 
 
 def _table(path: StrPath) -> tuple[list[str], _Rows]:

@@ -48,11 +48,14 @@ class Dataset:
         return cls(ArraySource(arrays, target))
 
     @classmethod
-    def from_csv(cls, path: StrPath, target: str, *, regression: bool = False,
+    def from_csv(cls, path: StrPath, target: str | Sequence[str], *, regression: bool | Sequence[bool] = False,
                  encoding: CsvEncoding | None = None) -> Dataset:
         """A table with a header row: columns of numbers get mean 0 and deviation 1, all others are categories, one-hot.
         Every different text of the target is a class, in order; with `regression` it is a number. The encoding is fitted
         to this table, or the one that is given: test data want that of their training data (`train.encoding`).
+        Several targets, for a model with several heads, are columns in the order of the heads: an example's row has a
+        number of each. `regression` is for all of them then, or one for each: from_csv(path, ["class", "age"],
+        regression=[False, True]).
         ValueError: names line and column."""
         fitted, inputs, targets = CsvEncoding.read(path, target, regression=regression, encoding=encoding)
         return cls(ArraySource([inputs], targets), fitted)
