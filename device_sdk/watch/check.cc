@@ -178,7 +178,8 @@ constexpr Check kChecks[] = {
     {"dead_relu", relu, "units that are zero for the whole batch > dead_share_above of all", kDead, dead_relu,
      kDeadSteps},
     {"loss_not_decreasing", loss,
-     "a window's mean is less than fall_below of the one before below it, and not below settled_below of the first",
+     "a window's mean is less than fall_below of the one before below it, and not below settled_below of the first; in "
+     "the first window, each loss of the last quarter is above twice the mean of the first (at step 32, 64, 128, ...)",
      kFall, not_decreasing},
     {"update_norm_outlier", update, "norm > median + deviations_above times the median deviation of the looks before",
      kNorm, norm_outlier},

@@ -14,18 +14,39 @@ double median(std::vector<double>& values) {
 
 }  // namespace
 
+std::optional<RunawayLoss::Rise> RunawayLoss::add(double loss) {
+  step_ += 1;
+  total_ += loss;
+  if (step_ == power_ / 4) quarter_ = total_;
+  if (step_ == power_ / 2) half_ = total_;
+  if (step_ > power_ - power_ / 4) least_ = std::min(least_, loss);
+  if (step_ < power_) return std::nullopt;
+  const Rise rise{.before = quarter_ / static_cast<double>(power_ / 4), .least = least_};
+  power_ *= 2;
+  quarter_ = half_;
+  half_ = total_;
+  least_ = std::numeric_limits<double>::max();
+  if (rise.before <= 0 || rise.least <= kRatio * rise.before) return std::nullopt;
+  return rise;
+}
+
 std::optional<LossWindows::Window> LossWindows::add(double loss_sum, uint64_t examples) {
   sum_ += loss_sum;
   examples_ += examples;
   taken_ += 1;
-  if (taken_ < steps_ || examples_ == 0) return std::nullopt;
+  std::optional<Window> runaway;
+  if (!first_ && examples > 0) {
+    const auto rise = runaway_.add(loss_sum / static_cast<double>(examples));
+    if (rise) runaway = Window{rise->least, rise->before, rise->before};
+  }
+  if (taken_ < steps_ || examples_ == 0) return runaway;
   const double mean = sum_ / static_cast<double>(examples_);
   const Window window{mean, first_.value_or(mean), before_};
   if (!first_) first_ = mean;
   before_ = mean;
   sum_ = 0;
   taken_ = examples_ = 0;
-  return window;
+  return runaway ? runaway : window;
 }
 
 NormHistory::Usual NormHistory::add(double norm) {

@@ -23,6 +23,46 @@ TEST(LossWindows, MeansAreByExample) {
   EXPECT_DOUBLE_EQ(second->first, first->loss);
 }
 
+// Of one epoch there is no window before: a loss that grows from step to step is told within it.
+TEST(LossWindows, ALossThatRunsAwayInTheFirstWindowIsToldThere) {
+  constexpr uint64_t kExamples = 4;
+  LossWindows windows(57);
+  for (int step = 1; step <= 57; ++step) {
+    const double loss = step < 12 ? 2 : 2.0 * step;  // the first quarter of 32 has 2 throughout, the last from 50 on
+    const auto window = windows.add(loss * kExamples, kExamples);
+    ASSERT_EQ(window.has_value(), step == 32 || step == 57) << step;
+    if (step != 32) continue;
+    EXPECT_DOUBLE_EQ(*window->before, 2);
+    EXPECT_DOUBLE_EQ(window->first, 2);
+    EXPECT_DOUBLE_EQ(window->loss, 50);
+  }
+}
+
+TEST(LossWindows, ARunawayLossIsToldWhereTheFirstWindowEnds) {
+  LossWindows windows(32);
+  for (int step = 1; step < 32; ++step) ASSERT_FALSE(windows.add(step < 9 ? 1 : 3, 1)) << step;
+  const auto window = windows.add(3, 1);
+  ASSERT_TRUE(window);
+  EXPECT_DOUBLE_EQ(*window->before, 1);
+  EXPECT_DOUBLE_EQ(window->loss, 3);
+}
+
+TEST(LossWindows, ARiseThatIsSmallOrHasEndedIsNone) {
+  const auto told = [](const auto& loss_of) {
+    LossWindows windows(1000);
+    for (int step = 1; step <= 512; ++step) {
+      if (windows.add(loss_of(step), 1)) return step;
+    }
+    return 0;
+  };
+  EXPECT_EQ(told([](int) { return 2.0; }), 0);
+  EXPECT_EQ(told([](int step) { return step < 9 ? 1.0 : 2.0; }), 0) << "twice is not above twice";
+  EXPECT_EQ(told([](int step) { return step == 64 ? 1.0 : step; }), 32);
+  EXPECT_EQ(told([](int step) { return step < 200 ? 1.0 : 5.0; }), 256);
+  EXPECT_EQ(told([](int step) { return step > 100 && step % 8 != 0 ? 100.0 : 1.0; }), 0) << "some lie low";
+  EXPECT_EQ(told([](int step) { return -1.0 * step; }), 0) << "a loss below 0 has no such measure";
+}
+
 TEST(NormHistory, MedianAndMedianDeviationOfThoseBefore) {
   NormHistory history(5);
   EXPECT_EQ(history.add(1).norms, 0u);
