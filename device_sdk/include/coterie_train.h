@@ -310,9 +310,9 @@ COTERIE_API coterie_status coterie_trainer_memory(coterie_trainer* trainer, cote
 /* Everything that later steps depend on, written durably: `path` holds the old checkpoint or the new one, whatever
  * happens. A trainer opened with the same model, options and examples continues from it to the same bits. Errors of
  * restoring, which change nothing: NOT_FOUND, DATA_LOSS (damaged), CONFLICT (of another training, which the message
- * says the differing options of, `data` for other examples of a data set file; or not encrypted, and the options have a
- * key), PERMISSION_DENIED (encrypted, and they have none or another), UNSUPPORTED_VERSION (written before
- * 0.3). */
+ * says the differing options of, `data` for other examples of a data set file; not encrypted, and the options have a
+ * key; or another kind of file, a model for one), PERMISSION_DENIED (encrypted, and they have none or another),
+ * UNSUPPORTED_VERSION (written before 0.3). */
 COTERIE_API coterie_status coterie_trainer_save_checkpoint(coterie_trainer* trainer, const char* path);
 COTERIE_API coterie_status coterie_trainer_restore_checkpoint(coterie_trainer* trainer, const char* path);
 

@@ -11,6 +11,7 @@
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/sealed_text.h"
 #include "proto/codec/codec.h"
+#include "proto/codec/frame.h"
 #include "proto/codec/limits.h"
 #include "secure/crypto/digest.h"
 
@@ -204,6 +205,14 @@ Result<Bytes> read_within(const std::string& path, const TrainerState& state) {
   return file;
 }
 
+// What is another file altogether is told as that, not as damage.
+Error not_whole(ByteView file) {
+  const Result<Prelude> prelude = parse_prelude(file);
+  if (!prelude || prelude->kind == FrameKind::checkpoint)
+    return damaged("fails its checksum: damaged, or no checkpoint");
+  return not_ours(concat({"is a file of kind ", to_string(prelude->kind), "; name one that a training has saved"}));
+}
+
 }  // namespace
 
 Status write_checkpoint(const TrainerState& state, const std::string& path) {
@@ -236,10 +245,10 @@ Status write_checkpoint(const TrainerState& state, const std::string& path) {
 Status read_checkpoint(const std::string& path, TrainerState& state) {
   os::remove_abandoned(path);  // of the process that this one goes on for; it may end before it writes
   COT_ASSIGN(Bytes file, read_within(path, state));
-  if (file.size() < kTrailerBytes) return damaged(concat({"has ", file.size(), " bytes"}));
+  if (file.size() < kTrailerBytes) return damaged(concat({"has ", file.size(), " bytes: damaged, or no checkpoint"}));
   const Digest digest = content_digest(ByteView(file).first(file.size() - kTrailerBytes));
   if (!std::equal(digest.bytes.begin(), digest.bytes.end(), file.end() - kTrailerBytes)) {
-    return damaged("fails its checksum");
+    return not_whole(file);
   }
   file.resize(file.size() - kTrailerBytes);
   COT_ASSIGN(const Bytes frame, frame_of(std::move(file), state));

@@ -127,9 +127,9 @@ class Trainer {
   Status save_checkpoint(const std::string& path) const;
   // Continues where the checkpoint was taken, to the same bits; what a killed process left of an unfinished one is
   // removed. On an error nothing has changed: data_loss (truncated, damaged), conflict (of another model; of another
-  // training, naming the options that differ, or `data` (training_identity.h); or plain, and options have a cipher),
-  // permission_denied (encrypted, and they have none or one with another key), unsupported_version (written before
-  // 0.3), and those of reading a file.
+  // training, naming the options that differ, or `data` (training_identity.h); plain, and options have a cipher; or a
+  // file of another kind), permission_denied (encrypted, and they have none or one with another key),
+  // unsupported_version (written before 0.3), and those of reading a file.
   Status restore_checkpoint(const std::string& path);
 
   TrainingMemory memory() const;

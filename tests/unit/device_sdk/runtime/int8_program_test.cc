@@ -340,7 +340,7 @@ TEST(Int8Model, EveryPrefixIsRefusedAndNoMutationBreaksIt) {
   std::mt19937_64 chance(5);
   int opened = 0;
   const std::vector<float> input(8 * 8 * 2, .5f);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < 2000; ++round) {
     Bytes damaged = file;
     for (uint64_t i = 0; i <= chance() % 3; ++i) damaged[chance() % damaged.size()] = static_cast<uint8_t>(chance());
     const Result<Int8Model> found = open_int8_model(damaged);
