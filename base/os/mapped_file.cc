@@ -24,7 +24,8 @@ Result<MappedFile> MappedFile::map(const File& file, uint64_t bytes_max) {
   if (size == 0) return MappedFile(ByteView());  // mmap refuses it
   void* begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd(), 0);
   if (begin == MAP_FAILED) {
-    return Error(ErrorCode::unavailable, concat({"cannot map ", file.path(), ": ", std::strerror(errno)}));
+    const char* const why = errno == ENODEV ? "it is a folder, or no file of bytes" : std::strerror(errno);
+    return Error(ErrorCode::unavailable, concat({"cannot map ", file.path(), ": ", why}));
   }
   return MappedFile(ByteView(static_cast<const uint8_t*>(begin), size));
 }

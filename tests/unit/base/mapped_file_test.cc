@@ -51,7 +51,7 @@ TEST_F(MappedFileTest, SaysWhichFileIsMissingOrTooLargeOrNoFile) {
   put("12");
   EXPECT_ERROR(os::MappedFile::open(path_, 1), ErrorCode::too_large, path_ + " has 2 bytes, at most 1");
   EXPECT_ERROR(os::MappedFile::open(directory_.path(), 1 << 30), ErrorCode::unavailable,
-               "cannot map " + directory_.path());
+               "cannot map " + directory_.path() + ": it is a folder");
 }
 
 }  // namespace
