@@ -106,6 +106,28 @@ TEST(OnnxQdq, TheGraphHasTheIntegersAndTheScales) {
   EXPECT_EQ(tables, model.weights.size());
 }
 
+TEST(OnnxQdq, EveryPrefixIsRefusedAndNoMutationBreaksIt) {
+  const Result<Bytes> file = model_import::export_int8_onnx(every_layer());
+  ASSERT_OK(file);
+  for (size_t size = 0; size < file->size(); ++size) {
+    const auto import = model_import::import_onnx(ByteView(*file).first(size));
+    ASSERT_FALSE(import) << size;
+    ASSERT_NE(import.error().code(), ErrorCode::internal) << size;
+  }
+  std::mt19937_64 chance(7);
+  size_t imported = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    Bytes damaged = *file;
+    for (uint64_t changes = 1 + chance() % 3; changes > 0; --changes)
+      damaged[chance() % damaged.size()] = static_cast<uint8_t>(chance());
+    const auto import = model_import::import_onnx(damaged);
+    if (!import) ASSERT_NE(import.error().code(), ErrorCode::internal) << i << ": " << import.error().message();
+    else ++imported;
+  }
+  EXPECT_GT(imported, 0u);  // an integer of another value
+  EXPECT_LT(imported, 2'000u);
+}
+
 TEST(OnnxQdq, OnnxsOwnDefinitionAgrees) {
   const Int8Model model = every_layer();
   const Result<Bytes> file = model_import::export_int8_onnx(model);

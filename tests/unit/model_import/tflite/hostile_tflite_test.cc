@@ -42,6 +42,42 @@ Bytes small_net() {
   return b.bytes({x}, {y});
 }
 
+// The same layers but for the softmax, in floats, and with activations of 16 bits, whose biases have 64.
+Bytes small_net_of(TfliteType type) {
+  const bool is_real = type == TfliteType::float32;
+  TfliteBuild b;
+  const auto on = [&](float scale) { return is_real ? Grid{} : Grid{{scale}, {0}}; };
+  const auto table = [&](const std::string& name, const std::vector<int32_t>& shape) {
+    if (is_real) return b.weights(name, shape);
+    const std::vector<int8_t> elements(static_cast<size_t>(shape[0] * shape.back() * (shape.size() == 4 ? 4 : 1)), 7);
+    return b.constant(name, shape, TfliteType::int8, elements, {{0.1f, 0.2f}, {0, 0}, 0});
+  };
+  const int32_t x = b.value("x", {1, 4, 4, 2}, type, on(0.05f)), w = table("w", {2, 2, 2, 2});
+  const int32_t bias =
+      is_real ? b.reals("b", {2}, {0.5f, -1})
+              : b.constant("b", {2}, TfliteType::int64, std::vector<int64_t>{3, -5}, {{0.005f, 0.01f}, {0, 0}, 0});
+  const int32_t c = b.value("c", {1, 3, 3, 2}, type, on(0.08f)), p = b.value("p", {1, 1, 1, 2}, type, on(0.08f));
+  b.op(TfliteOp::conv_2d, {x, w, bias}, {c}, wire::Options::Conv2D,
+       [](auto& f) { return wire::CreateConv2D(f, 1, 1, 1, 1); });
+  b.op(TfliteOp::max_pool_2d, {c}, {p}, wire::Options::Pool2D,
+       [](auto& f) { return wire::CreatePool2D(f, 1, 2, 2, 3, 3); });
+  const int32_t to = b.integers("to", {-1, 2}), r = b.value("r", {1, 2}, type, on(0.08f));
+  b.op(TfliteOp::reshape, {p, to}, {r});
+  const int32_t d = table("d", {2, 2}), y = b.value("y", {1, 2}, type, on(0.3f));
+  b.op(TfliteOp::fully_connected, {r, d}, {y}, wire::Options::FullyConnected,
+       [](auto& f) { return wire::CreateFullyConnected(f); });
+  return b.bytes({x}, {y});
+}
+
+struct NamedFile {
+  const char* name;
+  Bytes file;
+};
+std::vector<NamedFile> small_nets() {
+  return {
+      {"int8", small_net()}, {"float32", small_net_of(TfliteType::float32)}, {"16x8", small_net_of(TfliteType::int16)}};
+}
+
 // Read, imported and computed: the error, or none.
 Status taken(ByteView file) {
   COT_ASSIGN(const TfliteModel model, read_tflite(file));
@@ -59,7 +95,9 @@ Status taken(ByteView file) {
   return {};
 }
 
-TEST(HostileTflite, TheWholeFileIsTaken) { EXPECT_OK(taken(small_net())); }
+TEST(HostileTflite, TheWholeFileIsTaken) {
+  for (const auto& [name, file] : small_nets()) EXPECT_TRUE(is_ok(taken(file))) << name;
+}
 
 // FlatBuffers' verifier asks the length of a list to be aligned, not its numbers: here it lies at a multiple of 8.
 TEST(HostileTflite, ZeroPointsAreReadWhereverTheyLie) {
@@ -79,20 +117,21 @@ TEST(HostileTflite, ZeroPointsAreReadWhereverTheyLie) {
 }
 
 TEST(HostileTflite, EveryPrefixIsRefused) {
-  const Bytes file = small_net();
-  for (size_t size = 0; size < file.size(); ++size) {
-    // In a buffer of its own, so that a read behind the end is seen.
-    const Bytes prefix(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
-    const Result<TfliteModel> model = read_tflite(prefix);
-    // FlatBuffers write from the end: the last bytes may be padding of what lies there.
-    if (model) continue;
-    ASSERT_NE(model.error().code(), ErrorCode::internal) << size;
+  for (const auto& [name, file] : small_nets()) {
+    SCOPED_TRACE(name);
+    for (size_t size = 0; size < file.size(); ++size) {
+      // In a buffer of its own, so that a read behind the end is seen.
+      const Bytes prefix(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(size));
+      const Result<TfliteModel> model = read_tflite(prefix);
+      // FlatBuffers write from the end: the last bytes may be padding of what lies there.
+      if (model) continue;
+      ASSERT_NE(model.error().code(), ErrorCode::internal) << size;
+    }
+    EXPECT_ERROR(read_tflite(ByteView(file).first(file.size() / 2)), ErrorCode::malformed, "not a TFLite model");
   }
-  EXPECT_ERROR(read_tflite(ByteView(file).first(file.size() / 2)), ErrorCode::malformed, "not a TFLite model");
 }
 
-TEST(HostileTflite, TwoThousandMutationsNeverBreakIt) {
-  const Bytes file = small_net();
+void expect_no_mutation_breaks(const Bytes& file) {
   std::mt19937_64 chance(7);
   size_t taken_whole = 0;
   for (int i = 0; i < 2'000; ++i) {
@@ -108,6 +147,13 @@ TEST(HostileTflite, TwoThousandMutationsNeverBreakIt) {
   }
   EXPECT_GT(taken_whole, 0u);  // a weight of another value
   EXPECT_LT(taken_whole, 2'000u);
+}
+
+TEST(HostileTflite, TwoThousandMutationsOfEachNeverBreakIt) {
+  for (const auto& [name, file] : small_nets()) {
+    SCOPED_TRACE(name);
+    expect_no_mutation_breaks(file);
+  }
 }
 
 // One fault at a time.
