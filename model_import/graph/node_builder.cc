@@ -26,6 +26,15 @@ std::string NodeBuilder::node(const std::string& op, std::vector<std::string> in
   return written;
 }
 
+std::vector<std::string> NodeBuilder::node_with_outputs(size_t count, const std::string& op,
+                                                        std::vector<std::string> inputs,
+                                                        std::map<std::string, Attribute> attributes) {
+  node(op, std::move(inputs), std::move(attributes));
+  std::vector<std::string>& outputs = graph_.nodes.back().outputs;
+  while (outputs.size() < count) outputs.push_back(own_name(base_name_));
+  return outputs;
+}
+
 std::string NodeBuilder::constant(HostTensor tensor) {
   const std::string name = own_name("constant");
   graph_.constants[name] = {std::move(tensor), true};

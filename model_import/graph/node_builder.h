@@ -18,6 +18,9 @@ class NodeBuilder {
   // A node with one output; an empty `to` makes up a name. The value's name.
   std::string node(const std::string& op, std::vector<std::string> inputs,
                    std::map<std::string, Attribute> attributes = {}, const std::string& to = {});
+  // A node with so many outputs: their names.
+  std::vector<std::string> node_with_outputs(size_t count, const std::string& op, std::vector<std::string> inputs,
+                                             std::map<std::string, Attribute> attributes);
   // Constants that are no parameters.
   std::string constant(HostTensor tensor);
   std::string constant(std::vector<int64_t> values);  // of rank 1

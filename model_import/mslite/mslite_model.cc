@@ -97,6 +97,7 @@ bool is_read_mslite(uint8_t code) {
     case MsliteOp::layer_norm:
     case MsliteOp::leaky_relu:
     case MsliteOp::log:
+    case MsliteOp::lstm:
     case MsliteOp::matmul:
     case MsliteOp::maximum:
     case MsliteOp::max_pool:
@@ -125,6 +126,7 @@ bool is_read_mslite(uint8_t code) {
     case MsliteOp::sub:
     case MsliteOp::transpose:
     case MsliteOp::unsqueeze:
+    case MsliteOp::gru:
     case MsliteOp::erf:
     case MsliteOp::log_softmax: return true;
   }

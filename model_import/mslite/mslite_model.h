@@ -64,6 +64,7 @@ enum class MsliteOp : uint8_t {
   layer_norm = 75,
   leaky_relu = 76,
   log = 79,
+  lstm = 87,
   matmul = 89,
   maximum = 90,
   max_pool = 92,
@@ -92,6 +93,7 @@ enum class MsliteOp : uint8_t {
   sub = 152,
   transpose = 162,
   unsqueeze = 165,
+  gru = 172,
   erf = 178,
   log_softmax = 189,
 };
@@ -144,6 +146,7 @@ struct MsliteAttributes {
   MsliteCoordinates coordinates = MsliteCoordinates::asymmetric;
   int64_t height = 0, width = 0;
   uint32_t begin_mask = 0, end_mask = 0, shrink_mask = 0;
+  bool is_bidirectional = false;  // lstm, gru
 };
 
 struct MsliteOperator {

@@ -36,7 +36,8 @@ Result<Graph> NodeMaker::run() {
     op_ = &op;
     set_base_name(output().name);
     bool is_made = false;
-    for (auto* const family : {make_mslite_layer, make_mslite_elementwise, make_mslite_movement}) {
+    for (auto* const family :
+         {make_mslite_layer, make_mslite_elementwise, make_mslite_movement, make_mslite_recurrent}) {
       Result<bool> made = family(*this);
       if (!made) return made.error().with_context(what_of(op));
       is_made = is_made || *made;

@@ -56,5 +56,6 @@ inline Error no_counterpart(const std::string& why) { return Error(ErrorCode::in
 Result<bool> make_mslite_layer(NodeMaker& make);
 Result<bool> make_mslite_elementwise(NodeMaker& make);
 Result<bool> make_mslite_movement(NodeMaker& make);
+Result<bool> make_mslite_recurrent(NodeMaker& make);
 
 }  // namespace coterie::model_import

@@ -190,6 +190,13 @@ Status set_split(const wire::Split& table, MsliteAttributes& a) {
   return {};
 }
 
+Status set_lstm(const wire::Lstm& table, MsliteAttributes& a) {
+  if (table.zoneout_cell() != 0 || table.zoneout_hidden() != 0) return mslite_refused("zoneout is not supported");
+  if (table.projection() != 0) return mslite_refused("projections are not supported");
+  a.is_bidirectional = table.is_bidirectional();
+  return {};
+}
+
 // The fused activation of arithmetic, whichever it is.
 Status set_arithmetic(const wire::Primitive& wire, MsliteAttributes& a) {
   return set_fused(static_cast<const wire::Fused*>(wire.value())->activation(), a);
@@ -249,6 +256,8 @@ Result<MsliteAttributes> read_mslite_attributes(MsliteOp op, const wire::Primiti
     }
     case MsliteOp::dense: set = set_dense(*wire.value_as_Dense(), a); break;
     case MsliteOp::layer_norm: set = set_layer_norm(*wire.value_as_LayerNorm(), a); break;
+    case MsliteOp::lstm: set = set_lstm(*wire.value_as_Lstm(), a); break;
+    case MsliteOp::gru: a.is_bidirectional = wire.value_as_Gru()->is_bidirectional(); break;
     case MsliteOp::matmul: {
       const wire::MatMul& table = *wire.value_as_MatMul();
       a.transposes_a = table.transposes_a(), a.transposes_b = table.transposes_b();

@@ -41,7 +41,9 @@ size_t needed_inputs(MsliteOp op) {
     case MsliteOp::gather:
     case MsliteOp::layer_norm:
     case MsliteOp::slice: return 3;
+    case MsliteOp::lstm:
     case MsliteOp::strided_slice: return 4;
+    case MsliteOp::gru:
     case MsliteOp::fused_batch_norm: return 5;
     default: return 1;
   }
@@ -136,9 +138,9 @@ class MsliteReading {
       return malformed("it needs " + std::to_string(needed_inputs(op.op)) + " inputs, has " +
                        std::to_string(op.inputs.size()));
     }
-    // Norms and Dropout have further outputs, for training alone.
+    // Recurrent layers have their last states, norms and Dropout what is for training alone.
     const bool has_more = op.op == MsliteOp::split || op.op == MsliteOp::dropout || op.op == MsliteOp::layer_norm ||
-                          op.op == MsliteOp::fused_batch_norm;
+                          op.op == MsliteOp::fused_batch_norm || op.op == MsliteOp::lstm || op.op == MsliteOp::gru;
     if (op.outputs.empty() || (op.outputs.size() > 1 && !has_more)) {
       return malformed("it has " + std::to_string(op.outputs.size()) + " outputs");
     }

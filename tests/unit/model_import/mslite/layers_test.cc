@@ -125,6 +125,30 @@ std::vector<Case> convolution_cases() {
   };
 }
 
+// The format's place of a row or column at half pixels, never below 0, and behind the last one that one again.
+double half_pixel(int to, int from_size, int to_size) { return std::max(0.0, (to + 0.5) * from_size / to_size - 0.5); }
+
+Case half_pixels(const char* name, ImageSize in, ImageSize out) {
+  const auto make = [=](auto& b, uint32_t x) {
+    const uint32_t y = b.value("y", {1, out.h, out.w, out.c});
+    b.op(MsliteOp::resize, {x}, {y}, [=](auto& f) { return ms::CreateResize(f, 1, 0, out.h, out.w, false, 2); });
+    return y;
+  };
+  const auto expected = [=](const Numbers& x) {
+    Numbers y;
+    for (int i = 0; i < out.h * out.w * out.c; ++i) {
+      const double h = half_pixel(i / out.c / out.w, in.h, out.h), w = half_pixel(i / out.c % out.w, in.w, out.w);
+      const int h0 = static_cast<int>(h), w0 = static_cast<int>(w), c = i % out.c;
+      const int h1 = std::min(h0 + 1, in.h - 1), w1 = std::min(w0 + 1, in.w - 1);
+      const double below = h - h0, right = w - w0;
+      y.push_back((1 - below) * ((1 - right) * at(x, in, h0, w0, c) + right * at(x, in, h0, w1, c)) +
+                  below * ((1 - right) * at(x, in, h1, w0, c) + right * at(x, in, h1, w1, c)));
+    }
+    return y;
+  };
+  return {name, {1, in.h, in.w, in.c}, make, expected};
+}
+
 std::vector<Case> window_cases() {
   return {
       {"average pool SAME counts what is inside, relu",
@@ -206,6 +230,9 @@ std::vector<Case> window_cases() {
          }
          return y;
        }},
+      half_pixels("resize LINEAR, half pixels: finer, with both edges", {2, 3, 2}, {5, 8, 2}),
+      half_pixels("resize LINEAR, half pixels: coarser", {6, 7, 1}, {4, 3, 1}),
+      half_pixels("resize LINEAR, half pixels: of one row, to one column", {1, 4, 1}, {3, 1, 1}),
       {"resize NEAREST, its size an operand",
        {1, 2, 3, 2},
        [](auto& b, uint32_t x) {
