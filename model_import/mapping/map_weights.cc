@@ -79,7 +79,11 @@ std::vector<std::string> names_of(const Pairing& pairing, const Pair& pair, cons
 }  // namespace
 
 Result<MapReport> map_weights(const Model& model, const WeightTable& table, const MapOptions& options) {
-  COT_ASSIGN(Pairing pairing, pair_up(slots_of(model), table, options));
+  std::vector<Slot> slots = slots_of(model);
+  if (options.rows == RowOrder::as_graph) {
+    for (Slot& slot : slots) slot.flattened.clear();
+  }
+  COT_ASSIGN(Pairing pairing, pair_up(std::move(slots), table, options));
   MapReport report{.tensors = {},
                    .problems = std::move(pairing.problems),
                    .notes = std::move(pairing.notes),
@@ -88,6 +92,11 @@ Result<MapReport> map_weights(const Model& model, const WeightTable& table, cons
   std::ranges::sort(pairing.pairs, {}, &Pair::slot);
   for (const Pair& pair : pairing.pairs) {
     const Slot& slot = pairing.slots[pair.slot];
+    if (pair.fit.moves_rows && options.rows == RowOrder::unknown) {
+      report.problems.push_back({slot.name,
+                                 "ambiguous: its rows are of a flattened image, whose channels come first (PyTorch) or "
+                                 "lie as in the graph"});
+    }
     COT_ASSIGN(const std::vector<float> values, loader.values(pairing, pair));
     MappedTensor mapped{.name = slot.name,
                         .shape = slot.shape,

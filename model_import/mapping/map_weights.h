@@ -28,13 +28,19 @@
 
 namespace coterie::model_import {
 
+// How the rows of a linear layer lie in the file, if it reads an image that the model flattens as [height, width,
+// channels]: as of an image with its channels first (PyTorch, MindSpore), as the model has them, or nobody knows: then
+// each such layer is ambiguous.
+enum class RowOrder : uint8_t { channels_first, as_graph, unknown };
+
 struct MapOptions {
   std::vector<std::pair<std::string, std::string>>
       by_hand;  // tensor of the model, of the file; stars as renamed() has them
   std::vector<std::string> keep,
       ignore;  // patterns (name_pattern.h): the model's that keep theirs, the file's not needed
   WeightLayout layout = WeightLayout::any;  // of square weights; any: it is found out
-  double norm_epsilon = 1e-5;               // of fused norms, which no file says
+  RowOrder rows = RowOrder::channels_first;
+  double norm_epsilon = 1e-5;  // of fused norms, which no file says
 };
 
 struct MappedTensor {

@@ -6,6 +6,7 @@
 
 #include "base/os/file.h"
 #include "base/os/mapped_file.h"
+#include "device_sdk/runtime/int8/int8_model.h"
 #include "model_import/weights/read_weights.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
@@ -28,7 +29,15 @@ constexpr uint32_t kRandomExamples = 2;
 Result<Model> open_graph(const std::string& file) {
   if (!is_foreign_model(file)) return open_model(file);
   COT_ASSIGN(Bytes bytes, model_from_foreign(file));
-  return Model::load(std::move(bytes));
+  if (computes_in_int8(bytes)) {
+    return Error(ErrorCode::invalid_argument,
+                 file +
+                     " computes in int8, and weights go into a model in float32: name the file that `coterie model "
+                     "convert` and then `coterie model dequantise` write");
+  }
+  Result<Model> model = Model::load(std::move(bytes));
+  if (!model) return model.error().with_context(file);
+  return model;
 }
 
 Result<MapReport> mapped(const Model& model, const LoadWeightsOptions& options) {
@@ -37,6 +46,11 @@ Result<MapReport> mapped(const Model& model, const LoadWeightsOptions& options) 
   if (!table) return table.error().with_context(options.weights);
   model_import::MapOptions mapping = options.mapping;
   COT_ASSIGN(mapping.by_hand, parse_maps(options.maps));
+  // PyTorch's graphs move an image to channels first before they flatten it. Who has made one that does not is not
+  // known, and neither is how that one's weights lie.
+  const bool is_onnx = options.graph.ends_with(".onnx");
+  mapping.rows =
+      options.rows.value_or(is_onnx ? model_import::RowOrder::unknown : model_import::RowOrder::channels_first);
   Result<MapReport> report = map_weights(model, *table, mapping);
   if (!report) return report.error().with_context(options.weights);
   return report;
@@ -63,18 +77,37 @@ std::string short_number(double value) {
   return text;
 }
 
+// As the report has it, in fewer words.
+std::string rule_text(const MappedTensor& tensor) {
+  constexpr std::string_view kRows = "rows to channels last";
+  std::string how = tensor.how;
+  if (const size_t at = how.find(kRows); at != std::string::npos) how.replace(at, kRows.size(), "rows moved");
+  std::string rule = tensor.rule;
+  if (rule == "exact name") rule = "name";
+  if (rule == "normalised name") rule = "like name";
+  return rule + (how.empty() ? "" : ": " + how);
+}
+
 void print_tables(const MapReport& report, const std::optional<OutputCheck>& random) {
   using enum Table::Align;
+  constexpr size_t kColumns = 80, kOthers = 10 + 6 + 4 * 2, kTensorMax = 24, kSourceMin = 16;
+  size_t tensor_columns = 6, rule_columns = 4;
+  for (const MappedTensor& tensor : report.tensors) {
+    tensor_columns = std::min(std::max(tensor_columns, tensor.name.size()), kTensorMax);
+    rule_columns = std::min(std::max(rule_columns, rule_text(tensor).size()), kColumns / 2);
+  }
+  const size_t source_columns = std::max(kSourceMin, kColumns - kOthers - tensor_columns - rule_columns);
   Table table({{"TENSOR"}, {"SOURCE"}, {"RULE"}, {"CONFIDENCE"}, {"CHANGE", right}});
   for (const MappedTensor& tensor : report.tensors) {
-    table.add({tensor.name, sources_text(tensor), tensor.rule + (tensor.how.empty() ? "" : ": " + tensor.how),
+    table.add({shortened_in_middle(tensor.name, static_cast<int>(tensor_columns)),
+               shortened_in_middle(sources_text(tensor), static_cast<int>(source_columns)), rule_text(tensor),
                tensor.confidence, short_number(tensor.change)});
   }
   std::string text = table.empty() ? "" : table.text();
   for (const std::string& note : report.notes) text += "note: " + printable(note) + "\n";
   if (random) {
     text += "on random inputs the outputs are up to " + short_number(random->difference) +
-            " of the largest value away from those with the graph's own weights\n";
+            " of the largest value\n  away from those with the graph's own weights\n";
   }
   print_text(text);
 }
@@ -109,8 +142,8 @@ ExitCode fail_on_problems(const MapReport& report, bool as_json) {
   }
   print_error(kCommand, Error(ErrorCode::conflict,
                               "nothing is written: " + counted(report.problems.size(), "tensor") +
-                                  " in doubt; --map says which is which, --keep what keeps its own values, --ignore "
-                                  "what is not needed"));
+                                  " in doubt; --map says which is which, --rows how rows lie, --keep what keeps its "
+                                  "own values, --ignore what is not needed"));
   return ExitCode::failure;
 }
 

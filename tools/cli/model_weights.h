@@ -1,6 +1,7 @@
 // coterie model load-weights: weights that another program has trained, into a model file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,12 +12,13 @@
 namespace coterie {
 
 struct LoadWeightsOptions {
-  std::string graph, weights, to;  // files; the graph a model file or an ONNX model
-  std::vector<std::string> maps;   // TENSOR=TENSOR with stars, or files of them, one a line
-  std::string part;                // of a PyTorch checkpoint with several
-  std::string check;               // .npz with inputs and outputs; empty: none
-  double difference_max = 1e-4;    // from those outputs, of the largest
-  model_import::MapOptions mapping;
+  std::string graph, weights, to;    // files; the graph a model file or an ONNX model
+  std::vector<std::string> maps;     // TENSOR=TENSOR with stars, or files of them, one a line
+  std::string part;                  // of a PyTorch checkpoint with several
+  std::string check;                 // .npz with inputs and outputs; empty: none
+  double difference_max = 1e-4;      // from those outputs, of the largest
+  model_import::MapOptions mapping;  // but for `rows`
+  std::optional<model_import::RowOrder> rows;
   bool as_json = false;
 };
 

@@ -6,6 +6,7 @@
 namespace coterie {
 namespace {
 
+using model_import::RowOrder;
 using model_import::WeightLayout;
 
 void add_patterns(CLI::App* command, const char* option, std::vector<std::string>& patterns, const char* what) {
@@ -51,6 +52,15 @@ void add_weights(CLI::App& model, Invocation& invocation) {
           },
           "how square weights lie: out-first (PyTorch, MindSpore) or in-first (Keras, Flax); default: as the others do")
       ->check(one_of({"out-first", "in-first"}));
+  command
+      ->add_option_function<std::string>(
+          "--rows",
+          [options](const std::string& word) {
+            options->rows = word == "as-graph" ? RowOrder::as_graph : RowOrder::channels_first;
+          },
+          "how the rows of a linear layer behind a flattened image lie: channels-first (PyTorch, MindSpore) or "
+          "as-graph; default: channels-first, and of an ONNX graph that flattens otherwise it must be said")
+      ->check(one_of({"channels-first", "as-graph"}));
   command->add_option("--part", options->part, "of a checkpoint with several: model_state_dict")->type_name("KEY");
   command
       ->add_option("--norm-epsilon", options->mapping.norm_epsilon,

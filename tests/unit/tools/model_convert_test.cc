@@ -5,9 +5,11 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/int8/int8_model.h"
+#include "model_import/onnx/read_onnx.h"
 #include "tests/support/paths.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/model_import/onnx/graphs.h"
+#include "tests/unit/model_import/onnx/onnx_fixtures.h"
 #include "tests/unit/tools/run_command.h"
 #include "tools/model/int8_conversion.h"
 
@@ -49,6 +51,47 @@ Int8Model model_of(OnnxBuild build) {
   Result<Int8Model> model = open_int8_model(build.import("y")->model);
   EXPECT_OK(model);
   return std::move(*model);
+}
+
+// A graph that flattens an image with its channels last, as an export of ours does, and weights in the order of ONNX:
+// whether they are that graph's or PyTorch's is to be said.
+TEST(LoadWeightsCommand, RowsOfAnOnnxGraphThatFlattensChannelsLastAreAsked) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf", graph = folder / "net.onnx", weights = folder / "w.safetensors",
+                    out = folder / "out.cotf";
+  ASSERT_EQ(run_command({"model", "new", "cnn", "--input", "8x8x1", "-o", model}).code, ExitCode::ok);
+  ASSERT_EQ(run_command({"model", "export", model, "-o", graph}).code, ExitCode::ok);
+  ASSERT_EQ(run_command({"model", "convert", graph, "-o", model}).code, ExitCode::ok);
+  const Result<model_import::Graph> read = model_import::read_onnx(read_or_die(graph));
+  ASSERT_OK(read);
+  nlohmann::json header;
+  std::string data;
+  for (const auto& [name, constant] : read->constants) {
+    if (!name.ends_with(".weight") && !name.ends_with(".bias")) continue;
+    const size_t bytes = constant.tensor.reals.size() * sizeof(float);
+    header[name] = {
+        {"dtype", "F32"}, {"shape", constant.tensor.shape}, {"data_offsets", {data.size(), data.size() + bytes}}};
+    data.append(reinterpret_cast<const char*>(constant.tensor.reals.data()), bytes);
+  }
+  const std::string text = header.dump();
+  const uint64_t size = text.size();
+  const std::string file = std::string(reinterpret_cast<const char*>(&size), sizeof size) + text + data;
+  ASSERT_OK(os::write_file_atomically(weights, as_bytes(file)));
+  const std::vector<std::string> words = {"model", "load-weights", graph, weights, "-o", out};
+  const CommandOutcome asked = run_command(words);
+  EXPECT_EQ(asked.code, ExitCode::failure);
+  EXPECT_THAT(asked.out, HasSubstr("dense1.weight"));
+  EXPECT_THAT(asked.err, HasSubstr("--rows how rows lie"));
+  EXPECT_FALSE(os::exists(out));
+  const auto loaded = [&](const std::string& rows) {
+    std::vector<std::string> said = words;
+    said.insert(said.end(), {"--rows", rows});
+    const CommandOutcome done = run_command(said);
+    EXPECT_EQ(done.code, ExitCode::ok) << done.err;
+    return read_or_die(out) == read_or_die(model);
+  };
+  EXPECT_TRUE(loaded("as-graph"));
+  EXPECT_FALSE(loaded("channels-first"));
 }
 
 class ModelConvertCommand : public ::testing::Test {

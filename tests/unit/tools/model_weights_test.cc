@@ -73,7 +73,7 @@ TEST_F(ModelWeightsCommand, LoadsWhatHasTheSameNames) {
   const CommandOutcome done =
       run_command({"model", "load-weights", path("graph.cotf"), path("w.safetensors"), "-o", path("out.cotf")});
   EXPECT_EQ(done.code, ExitCode::ok) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("dense1.weight  model.dense1.weight  normalised name: as it is"));
+  EXPECT_THAT(done.out, HasSubstr("dense1.weight  model.dense1.weight  like name: as it is"));
   EXPECT_THAT(done.out, HasSubstr("written to"));
   EXPECT_TRUE(std::ranges::equal(opened("out.cotf").parameters(), source.parameters()));
 }

@@ -127,6 +127,29 @@ TEST(Mapping, NamesOfPytorch) {
   EXPECT_GT(linear.change, 0);
 }
 
+// A graph that flattens an image with its channels last may have weights of its own, or PyTorch's.
+TEST(Mapping, RowsOfAFlattenedImageLieAsIsSaid) {
+  const Model source = small_cnn(1), graph = small_cnn(2);
+  MadeTable pytorch(WeightFormat::safetensors), own(WeightFormat::safetensors);
+  for (MadeTable* file : {&pytorch, &own}) {
+    const std::vector<std::string> norm = norm_names(source);
+    for (const std::string layer : {"conv1", "conv2"}) {
+      add_convolution(*file, layer + ".weight", source, layer + ".weight");
+      add_vector(*file, layer + ".bias", source, layer + ".bias");
+    }
+    for (const std::string& name : norm) add_vector(*file, name, source, name);
+    add_linear(*file, "dense1.weight", source, "dense1.weight", file == &pytorch ? Shape{6, 4, 3} : Shape{});
+    add_vector(*file, "dense1.bias", source, "dense1.bias");
+  }
+  expect_becomes(graph, pytorch.table(), source, {.rows = RowOrder::channels_first});
+  expect_becomes(graph, own.table(), source, {.rows = RowOrder::as_graph});
+  const Result<MapReport> unknown = map_weights(graph, own.table(), {.rows = RowOrder::unknown});
+  ASSERT_OK(unknown);
+  ASSERT_EQ(unknown->problems.size(), 1u);
+  EXPECT_EQ(unknown->problems[0].name, "dense1.weight");
+  EXPECT_NE(unknown->problems[0].what.find("ambiguous: its rows are of a flattened image"), std::string::npos);
+}
+
 TEST(Mapping, NamesOfMindsporeInsideOfAnother) {
   const Model source = small_cnn(1), graph = small_cnn(2);
   MadeTable file(WeightFormat::mindspore);
