@@ -29,7 +29,13 @@ void add_debug(CLI::App& model, Invocation& invocation) {
   debug->add_option("--checkpoint-key", command.checkpoint_key, "a file of 32 secret bytes that opens it")
       ->type_name("FILE")
       ->needs(checkpoint);
-  debug->callback([&] { invocation.run = [&command] { return debug_model(command); }; });
+  debug->callback([&, debug] {
+    std::vector<std::string> given;
+    for (const CLI::Option* option : debug->get_options()) {
+      if (option->count() > 0 && !option->get_positional()) given.push_back(option->get_name());
+    }
+    invocation.run = [&command, given] { return debug_model(command, given); };
+  });
 }
 
 }  // namespace coterie

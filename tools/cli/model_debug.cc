@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/os/file.h"
+#include "base/text/suggest.h"
 #include "tools/cli/debug_session.h"
 #include "tools/cli/line_input.h"
 #include "tools/cli/local_files.h"
@@ -82,11 +83,17 @@ ExitCode debug_training(const TrainCommand& command) {
 
 }  // namespace
 
-ExitCode debug_model(const TrainCommand& command) {
+ExitCode debug_model(const TrainCommand& command, const std::vector<std::string>& given) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(command.model, ignored)) return debug_training(command);
   const auto steps = RecordedSteps::open(command.model);
   if (!steps) return fail_on_input(kCommand, steps.error());
+  if (!given.empty()) {
+    return fail_on_input(kCommand, Error(ErrorCode::invalid_argument,
+                                         listed(given) + ": " + command.model +
+                                             " is a folder of records, which has its examples and options in it: "
+                                             "leave that out, or name a model file"));
+  }
   return converse(**steps);
 }
 

@@ -54,6 +54,17 @@ TEST_F(DebugProcess, ACommandThatCannotBeCarriedOutIsItsExitCode) {
   EXPECT_THAT(debugger.output(), HasSubstr("step 0  loss ")) << "it goes on";
 }
 
+TEST_F(DebugProcess, AFolderOfRecordsTakesNoOptions) {
+  DemoProcess training(directory_.path(), {"model", "train", "net.cotf", "--data", "digits", "--epochs", "1",
+                                           "--record", "steps", "--record-every", "50"});
+  ASSERT_EQ(training.wait(), 0) << training.errors();
+  DemoProcess plain(directory_.path(), {"model", "debug", "steps"}, typed("quit\n"));
+  EXPECT_EQ(plain.wait(), 0) << plain.errors();
+  DemoProcess refused(directory_.path(), {"model", "debug", "steps", "--data", "digits", "--lr", "3"}, typed("quit\n"));
+  EXPECT_EQ(refused.wait(), 2);
+  EXPECT_THAT(refused.errors(), HasSubstr("--data, --lr: steps is a folder of records"));
+}
+
 TEST_F(DebugProcess, ControlCStopsWhatRunsAndComesBack) {
   ::setenv("TMPDIR", directory_.path().c_str(), 1);
   const std::string pipe = directory_ / "pipe";
