@@ -1,10 +1,12 @@
 #include "tools/cli/local_files.h"
 
+#include <fstream>
+
 #include "base/os/file.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/stored_model_file.h"
-#include "proto/codec/frame.h"
 #include "tools/cli/admin_command.h"
+#include "tools/cli/file_kind.h"
 #include "tools/cli/report.h"
 #include "tools/data/load.h"
 #include "tools/data/shard_folder.h"
@@ -17,12 +19,7 @@ Result<Model> open_model(const std::string& file) {
 }
 
 Result<Model> open_model(Bytes bytes, const std::string& file) {
-  if (const Result<Prelude> prelude = parse_prelude(bytes); prelude && prelude->kind == FrameKind::checkpoint) {
-    return Error(ErrorCode::invalid_argument,
-                 file +
-                     " is a checkpoint of a training, and a model file was expected: name the model that was "
-                     "trained, and this file behind --checkpoint");
-  }
+  COT_TRY(check_model_kind(bytes, file));
   if (const Result<Seal> seal = check_seal(bytes); !seal) return seal.error().with_context(file);
   Result<Bytes> expanded = expand_model(std::move(bytes));
   if (!expanded) return expanded.error().with_context(file);
@@ -32,6 +29,12 @@ Result<Model> open_model(Bytes bytes, const std::string& file) {
 }
 
 namespace {
+
+bool is_ours(const std::string& path) {
+  char first[4] = {};
+  std::ifstream(path, std::ios::binary).read(first, sizeof first);
+  return std::string_view(first, sizeof first) == "COTF";
+}
 
 Result<DatasetSource> opened(const std::string& path, StageLog* stages) {
   StageCall call(stages, DataStage::read);
@@ -64,8 +67,10 @@ Result<LocalData> open_data(const std::string& name, StageLog* stages) {
                                                   " devices; name one file of it: " + folder.path_of(record));
   }
   if (os::exists(name)) {
-    COT_ASSIGN(DatasetSource source, opened(name, stages));
-    return LocalData{std::move(source), std::nullopt, std::nullopt};
+    Result<DatasetSource> source = opened(name, stages);
+    if (source) return LocalData{std::move(*source), std::nullopt, std::nullopt};
+    if (source.error().code() != ErrorCode::malformed || is_ours(name)) return source.error();
+    return Error(ErrorCode::invalid_argument, name + " is no data set file; the data must be one, " + kDataNames);
   }
   Result<TrainingData> loaded = load_data(name, {.fit = nullptr, .group = {}, .stages = stages});
   if (!loaded && loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {

@@ -7,6 +7,7 @@
 #include "device_sdk/runtime/model.h"
 #include "secure/crypto/digest.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/layers_table.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/model_int8.h"
 #include "tools/cli/opened_model.h"
@@ -165,13 +166,9 @@ ExitCode inspect_model(const std::string& file, bool as_json) {
     print_json(answer);
     return ExitCode::ok;
   }
-  Table table({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
-  for (const ModelLayer& layer : report.layers) {
-    table.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
-  }
   print_text(printable(report.name) + ": input " + report.input + ", output " + report.output + ", " +
              format_count(report.parameters) + " parameters,\n" + format_fixed(report.flops / 1e6, 2) +
-             " million operations an example\ndigest " + report.digest + "\n\n" + table.text() +
+             " million operations an example\ndigest " + report.digest + "\n\n" + layers_table(report) +
              (opened->int8 ? "\n" + table_of(*opened->int8) : std::string()));
   return ExitCode::ok;
 }

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/int8/int8_model.h"
 #include "device_sdk/runtime/model_part.h"
+#include "tools/cli/admin_command.h"
 #include "tools/cli/distinct_files.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
@@ -46,7 +48,14 @@ Result<MicroModelFrame> frame_of(const std::string& path, const Model& model) {
 
 Result<MicroProgram> program_of(const ExportCOptions& options) {
   if (!options.is_int8) {
-    COT_ASSIGN(Model model, open_model(options.from));
+    COT_ASSIGN(Bytes file, read_input(options.from));
+    if (computes_in_int8(file)) {
+      return Error(ErrorCode::invalid_argument,
+                   options.from +
+                       " computes in int8: give --int8 for C that does, or take the float32 model that "
+                       "`coterie model dequantise` writes");
+    }
+    COT_ASSIGN(Model model, open_model(std::move(file), options.from));
     // Parameters that a device trains must stay those of the file, in its order.
     if (!options.trains) {
       COT_ASSIGN(model, with_own_output(std::move(model)));
@@ -93,10 +102,11 @@ ExitCode export_c(const ExportCOptions& options) {
     return fail_on_output(kCommand, written.error());
   }
   const std::string files = printable(options.folder + "/" + program->prefix);
-  print_text(files + ".h and " + program->prefix + ".c: arena " + format_count(program->arena_bytes) +
-             " bytes of RAM, parameters " + format_count(program->constant_bytes) + " bytes of flash\n" +
-             "cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c " + files + ".c" +
-             (options.has_client ? " " + printable(options.folder) + "/coterie_tiny.c" : "") + "\n");
+  print_text(files + ".h and " + program->prefix + ".c:\n  arena " + format_count(program->arena_bytes) +
+             " bytes of RAM, parameters " + format_count(program->constant_bytes) +
+             " bytes of flash\n"
+             "cc -std=c99 -O2 -ffreestanding -ffp-contract=off -c " +
+             files + ".c" + (options.has_client ? " " + printable(options.folder) + "/coterie_tiny.c" : "") + "\n");
   return ExitCode::ok;
 }
 

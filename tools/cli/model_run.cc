@@ -5,6 +5,7 @@
 
 #include "base/os/file.h"
 #include "model_import/onnx/read_onnx.h"
+#include "tools/cli/file_kind.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
@@ -107,7 +108,10 @@ ExitCode run_model_graph(const ModelRunOptions& options) {
   const Result<Bytes> file = os::read_file(options.from, model_import::kOnnxFileBytesMax);
   if (!file) return fail_on_input(kCommand, file.error());
   const Result<model_import::Graph> graph = model_import::read_onnx(*file);
-  if (!graph) return fail_on_input(kCommand, graph.error().with_context(options.from));
+  if (!graph) {
+    const Status kind = check_onnx_kind(*file, options.from);
+    return fail_on_input(kCommand, kind ? graph.error().with_context(options.from) : kind.error());
+  }
   std::vector<Bytes> inputs;
   for (const std::string& path : options.inputs) {
     Result<Bytes> input = os::read_file(path, model_import::kOnnxFileBytesMax);

@@ -13,6 +13,8 @@
 #include "model_import/onnx/export_onnx.h"
 #include "tools/cli/admin_command.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/file_kind.h"
+#include "tools/cli/layers_table.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/model_verification.h"
 #include "tools/cli/report.h"
@@ -50,17 +52,13 @@ std::vector<Footprint> footprints(const Model& model) {
 }
 
 void print_tables(const ModelReport& report, const std::vector<Footprint>& memory, const Verification& verification) {
-  Table layers({{"LAYER"}, {"OP"}, {"OUTPUT"}, {"PARAMETERS", Table::Align::right}});
-  for (const ModelLayer& layer : report.layers) {
-    layers.add({layer.name, layer.op, layer.output, layer.parameters == 0 ? "" : format_count(layer.parameters)});
-  }
   const auto bytes = [](const std::optional<uint64_t>& size) {
     return size ? format_bytes(*size) : std::string("too large");
   };
   Table figures(
       {{"BATCH", Table::Align::right}, {"INFERENCE", Table::Align::right}, {"TRAINING (SGD)", Table::Align::right}});
   for (const Footprint& f : memory) figures.add({std::to_string(f.batch), bytes(f.inference), bytes(f.training)});
-  std::string text = layers.text() + "\n" + printable(report.name) + ": input " + report.input + ", output " +
+  std::string text = layers_table(report) + "\n" + printable(report.name) + ": input " + report.input + ", output " +
                      report.output + ", " + format_count(report.parameters) + " parameters,\n" +
                      format_fixed(report.flops / 1e6, 2) + " million operations an example\n";
   if (!memory.empty()) text += "\n" + figures.text();
@@ -153,7 +151,10 @@ ExitCode convert_model(const ConvertOptions& options) {
                                                         .further_outputs = options.further_outputs,
                                                         .constant = options.constant,
                                                         .trainable = options.trainable});
-  if (!foreign) return fail("model convert", foreign.error().with_context(options.from), ExitCode::usage);
+  if (!foreign) {
+    const Status kind = check_foreign_kind(*file, options.from);
+    return fail("model convert", kind ? foreign.error().with_context(options.from) : kind.error(), ExitCode::usage);
+  }
   if (foreign->is_int8 && options.level != Optimisation::none) {
     return fail("model convert",
                 Error(ErrorCode::invalid_argument, "--optimise is for float32, and the graph computes in int8"),

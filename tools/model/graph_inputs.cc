@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/text/suggest.h"
 #include "model_import/convert/permitted_name.h"
 #include "tools/compare_tensors/axis_order.h"
 #include "tools/model/inspect.h"
@@ -20,6 +21,14 @@ using model_import::GraphValue;
 
 Error bad(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
+std::string listed_or_none(const std::vector<std::string>& names) { return names.empty() ? "none" : listed(names); }
+
+Error other_inputs(const std::vector<std::string>& names, const GivenInputs& given) {
+  std::vector<std::string> seen;
+  for (const auto& [name, array] : given) seen.push_back(name.empty() ? "one without a name" : name);
+  return bad("takes other inputs than are given; taken: " + listed_or_none(names) + "; given: " + listed_or_none(seen));
+}
+
 // In the order of `names`.
 Result<std::vector<const Array*>> ordered(const std::vector<std::string>& names, const GivenInputs& given) {
   std::vector<const Array*> arrays;
@@ -30,9 +39,7 @@ Result<std::vector<const Array*>> ordered(const std::vector<std::string>& names,
     if (found != given.end()) arrays.push_back(&found->second);
   }
   if (arrays.size() == names.size()) return arrays;
-  if (given.size() != names.size()) {
-    return bad("has " + std::to_string(names.size()) + " inputs, " + std::to_string(given.size()) + " are given");
-  }
+  if (given.size() != names.size()) return other_inputs(names, given);
   arrays.clear();
   for (const auto& [name, array] : given) arrays.push_back(&array);
   return arrays;

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/text/suggest.h"
 #include "model_import/onnx/read_onnx.h"
 
 namespace coterie {
@@ -43,8 +44,11 @@ Result<Array> input_of(const GraphValue& declared, ByteView file) {
 
 Result<GraphOutputs> run_graph(const model_import::Graph& graph, const std::vector<Bytes>& inputs) {
   if (inputs.size() != graph.inputs.size()) {
-    return Error(ErrorCode::invalid_argument, "the graph has " + std::to_string(graph.inputs.size()) + " inputs, " +
-                                                  std::to_string(inputs.size()) + " are given");
+    std::vector<std::string> names;
+    for (const GraphValue& input : graph.inputs) names.push_back(input.name);
+    return Error(ErrorCode::invalid_argument,
+                 "the graph takes one file for each input, in this order: " + (names.empty() ? "none" : listed(names)) +
+                     "; files given: " + std::to_string(inputs.size()));
   }
   model_import::Arrays values;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -212,7 +212,10 @@ TEST(GraphComparison, GivenInputsAreOrderedAndJudged) {
   const auto refused = inputs_for(graph, GivenInputs{{"x", last}});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message(), HasSubstr("input x: has shape 3x36x2x1, the graph declares batchx2x6x6"));
-  EXPECT_THAT(inputs_for(graph, GivenInputs{}).error().message(), HasSubstr("has 1 inputs, 0 are given"));
+  EXPECT_THAT(inputs_for(graph, GivenInputs{}).error().message(),
+              HasSubstr("takes other inputs than are given; taken: x; given: none"));
+  EXPECT_THAT(inputs_for(graph, GivenInputs{{"", last}, {"y", last}}).error().message(),
+              HasSubstr("taken: x; given: one without a name, y"));
 }
 
 // Each exporter's graph beside the model file that it becomes, whose ops are others and whose images lie otherwise.

@@ -79,7 +79,7 @@ TEST(WhyNan, BeginsAtTheCheckpointThatTrainWrote) {
   EXPECT_EQ(run_command(why).code, ExitCode::usage) << "a checkpoint of another training";
   const CommandOutcome alone = run_command({"model", "why-nan", checkpoint, "--data", "digits"});
   EXPECT_EQ(alone.code, ExitCode::usage);
-  EXPECT_THAT(alone.err, HasSubstr("is a checkpoint of a training, and a model file was expected"));
+  EXPECT_THAT(alone.err, HasSubstr("is a checkpoint of a training; a model file is expected: name the model"));
 }
 
 TEST(WhyNan, InputThatIsMissingIsUsage) {
