@@ -46,12 +46,21 @@ Status check_file(const os::File& file) {
   return Error(ErrorCode::permission_denied, file.path() + " is no file of yours alone");
 }
 
+// Or a link to one. Nothing else may even be opened: a FIFO waits for whoever writes to it.
+bool is_regular(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
 struct PinnedEntry {
   os::File file;
   os::MappedFile mapped;
 };
 
 Result<CachedEntry> open_entry(const std::string& path, const Digest& key, bool is_used) {
+  if (os::exists(path) && !is_regular(path)) {
+    return Error(ErrorCode::permission_denied, path + " is no file of yours alone");
+  }
   auto pinned = std::make_shared<PinnedEntry>();
   COT_ASSIGN(pinned->file, os::File::open_read(path));
   COT_TRY(check_file(pinned->file));
@@ -198,7 +207,9 @@ void DataCache::count(const CacheCounts& more) const {
 }
 
 CacheCounts DataCache::counts() const {
-  const Result<Bytes> file = os::read_file(options_.directory + "/data-cache.json", kCountsBytesMax);
+  const std::string path = options_.directory + "/data-cache.json";
+  if (!is_regular(path)) return {};
+  const Result<Bytes> file = os::read_file(path, kCountsBytesMax);
   return file ? parse_cache_counts(as_text(*file)) : CacheCounts();
 }
 
@@ -206,7 +217,7 @@ Result<std::vector<CacheEntryInfo>> DataCache::entries() const {
   COT_ASSIGN(const std::vector<std::string> names, os::list_directory(options_.directory));
   std::vector<CacheEntryInfo> entries;
   for (const std::string& name : names) {
-    if (!name.ends_with(kEnding)) continue;
+    if (!name.ends_with(kEnding) || !is_regular(options_.directory + "/" + name)) continue;
     const Result<Digest> key = Digest::from_hex(std::string_view(name).substr(0, name.size() - kEnding.size()));
     const Result<os::File> file = os::File::open_read(options_.directory + "/" + name);
     if (!key || !file) continue;  // nobody's of ours, or evicted meanwhile

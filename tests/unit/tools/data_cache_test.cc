@@ -276,6 +276,28 @@ TEST_F(DataCacheTest, MakesWhatIsDamagedAnew) {
   }
 }
 
+// Opened, a FIFO would wait for a writer, and each command with it.
+TEST_F(DataCacheTest, OpensNoFileThatIsNone) {
+  const auto cache = open();
+  ASSERT_OK(load(*cache, csv()));
+  const std::string entry = only_entry(*cache), counts = folder() + "/data-cache.json";
+  for (const std::string& path : {entry, counts}) {
+    ASSERT_OK(os::remove_file(path));
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  }
+  // Somebody has both ends: what opens one of them goes on, and is seen.
+  const int writer = ::open(entry.c_str(), O_RDWR | O_CLOEXEC), other = ::open(counts.c_str(), O_RDWR | O_CLOEXEC);
+  EXPECT_THAT(*cache->entries(), SizeIs(0));
+  EXPECT_EQ(cache->counts().hits, 0u);
+  const auto data = load(*cache, csv());
+  ASSERT_OK(data);
+  EXPECT_TRUE(is_same(*data, without(csv())));
+  EXPECT_EQ(only_entry(*cache), entry);
+  EXPECT_EQ(cache->counts().damaged, 1u);
+  ::close(writer);
+  ::close(other);
+}
+
 TEST_F(DataCacheTest, EvictsWhatWasUsedLongestAgoAndNothingInUse) {
   const auto cache = open(4000);
   for (int i = 0; i < 3; ++i) {
