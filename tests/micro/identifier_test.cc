@@ -14,7 +14,10 @@ TEST(MicroNames, APrefixIsASmallIdentifierWhateverTheName) {
   EXPECT_EQ(micro_prefix(""), "model");
   EXPECT_EQ(micro_prefix("\xc3\xa4\xff*/\n"), "model");
   EXPECT_EQ(micro_prefix(std::string(500, 'x')), std::string(31, 'x'));
-  EXPECT_EQ(micro_prefix("stdint"), "stdint_model");  // stdint.h is the compiler's
+  EXPECT_EQ(micro_prefix("stdint"), "stdint_model");      // stdint.h is the compiler's
+  EXPECT_EQ(micro_prefix("Features"), "features_model");  // glibc's stdint.h includes features.h
+  EXPECT_EQ(micro_prefix("con"), "con_model");            // Windows has no con.h
+  EXPECT_EQ(micro_prefix("features2"), "features2");
 }
 
 TEST(MicroNames, ACommentEndsWhereItShould) {

@@ -26,10 +26,16 @@ std::string identifier(std::string_view name, size_t size_max, bool keeps_capita
 }
 
 // A file of such a name beside the source would take the place of the compiler's.
-constexpr std::string_view kCHeaders[] = {"assert",   "complex", "ctype",   "errno",  "fenv",   "float",
-                                          "inttypes", "iso646",  "limits",  "locale", "math",   "setjmp",
-                                          "signal",   "stdarg",  "stdbool", "stddef", "stdint", "stdio",
-                                          "stdlib",   "string",  "tgmath",  "time",   "wchar",  "wctype"};
+constexpr std::string_view kCHeaders[] = {
+    "assert", "complex", "ctype",     "errno",  "fenv",   "float",    "inttypes", "iso646",
+    "limits", "locale",  "math",      "setjmp", "signal", "stdalign", "stdarg",   "stdatomic",
+    "stdbit", "stdbool", "stdckdint", "stddef", "stdint", "stdio",    "stdlib",   "stdnoreturn",
+    "string", "tgmath",  "threads",   "time",   "uchar",  "wchar",    "wctype"};
+// What those of glibc, newlib and picolibc include by themselves, or an app beside them.
+constexpr std::string_view kLibraryHeaders[] = {"alloca",   "endian",  "features", "malloc",  "memory", "newlib",
+                                                "picolibc", "pthread", "reent",    "strings", "unistd"};
+// No file of Windows has such a name, whatever stands behind the dot.
+constexpr std::string_view kDevices[] = {"aux", "con", "nul", "prn"};
 
 constexpr size_t kPrefixMax = 31;
 
@@ -37,7 +43,8 @@ constexpr size_t kPrefixMax = 31;
 
 std::string micro_prefix(std::string_view name) {
   const std::string prefix = identifier(name, kPrefixMax, false);
-  return std::ranges::count(kCHeaders, prefix) == 0 ? prefix : prefix + "_model";
+  const auto is_in = [&](const auto& names) { return std::ranges::count(names, prefix) > 0; };
+  return is_in(kCHeaders) || is_in(kLibraryHeaders) || is_in(kDevices) ? prefix + "_model" : prefix;
 }
 
 std::string micro_comment(std::string_view name) {
