@@ -36,6 +36,17 @@ TEST(MicroLayers, RefuseOtherOpsByName) {
                "op squash___ (tanh) cannot be written as C: dense, conv2d");
 }
 
+// Whoever has an LSTM need not hear of the transpose in front of it.
+TEST(MicroLayers, NameWhatNoOtherShapeHelps) {
+  ModelBuilder build("net", {4, 3}, 1);
+  const TensorId turned = build.op(OpKind::transpose, {build.input()}, TransposeAttributes{{0, 2, 1}}, "turned");
+  const TensorId x = build.op(OpKind::tanh, {build.dense(build.flatten(turned), 2)}, {}, "squash");
+  EXPECT_ERROR(layers_of(build, x), ErrorCode::invalid_argument, "op squash (tanh) cannot be written as C");
+  ModelBuilder clipped("net", {4}, 1);
+  EXPECT_ERROR(layers_of(clipped, clipped.op(OpKind::relu6, {clipped.dense(clipped.input(), 3)})),
+               ErrorCode::invalid_argument, "int8 C has it");
+}
+
 // Most of such a window is padding; a count of its pixels must fit a microcontroller's size_t.
 TEST(MicroLayers, RefuseHugeWindows) {
   ModelBuilder build("net", {4, 4, 1}, 1);

@@ -119,10 +119,12 @@ Result<MicroArena> plan_micro_arena(const ModelGraph& graph, std::span<const Mic
   arena.elements = begin + plan.bytes / kBufferAlignment;
   if (trains) arena.examples = arena.elements++;
   if (arena.bytes() > std::min(bytes_max, kMicroArenaBytesMax)) {
+    const std::string of_training =
+        trains ? " (" + amount(2 * arena.trained * kElementBytes) + " of parameters and their gradients)" : "";
     return Error(ErrorCode::too_large,
-                 "the arena would have " + amount(arena.bytes()) + " (" + amount(2 * arena.trained * kElementBytes) +
-                     " of parameters and their gradients), and " + amount(std::min(bytes_max, kMicroArenaBytesMax)) +
-                     " are allowed; take a smaller model" + (trains ? ", or freeze its first layers" : ""));
+                 "the arena would have " + amount(arena.bytes()) + of_training + ", and " +
+                     amount(std::min(bytes_max, kMicroArenaBytesMax)) + " are allowed; take a smaller model" +
+                     (trains ? ", or freeze its first layers" : ", or one that computes in int8"));
   }
   return arena;
 }

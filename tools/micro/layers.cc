@@ -16,6 +16,56 @@ Error refusal(const OpInfo& op, const std::string& why) {
                                                 ") cannot be written as C: " + why);
 }
 
+// What is wrong with the kind, and what can be done.
+std::string why_not(OpKind kind, bool trains) {
+  constexpr const char* kInt8 =
+      "int8 C has it (`coterie model quantise --full` makes the file, and --int8 here writes it)";
+  switch (kind) {
+    case OpKind::add: return std::string("float32 C has chains of layers, no branches; ") + kInt8;
+    case OpKind::relu6:
+    case OpKind::clip: return kInt8;
+    case OpKind::batch_norm:
+      if (trains) break;
+      return "`coterie model optimise` makes a norm part of the layer in front of it; export what that writes";
+    case OpKind::transpose:
+      if (!trains) break;
+      return "C that trains keeps the file's parameters as they are, and only one that predicts takes an image that is "
+             "flattened channels first; train a model whose images are flattened channels last, or are pooled to one "
+             "pixel before";
+    default: break;
+  }
+  return "dense, conv2d, relu, max_pool2d, average_pool2d, global_average_pool2d, flatten, reshape, identity, dropout "
+         "and softmax can; replace it, or run the model with the device SDK";
+}
+
+bool can_be_written(OpKind kind) {
+  switch (kind) {
+    case OpKind::flatten:
+    case OpKind::reshape:
+    case OpKind::identity:
+    case OpKind::dropout:
+    case OpKind::dense:
+    case OpKind::conv2d:
+    case OpKind::max_pool2d:
+    case OpKind::average_pool2d:
+    case OpKind::global_average_pool2d:
+    case OpKind::relu:
+    case OpKind::softmax: return true;
+    default: return false;
+  }
+}
+
+// What no change of shapes helps comes first: whoever has an LSTM need not hear of the transpose in front of it.
+Status check_kinds(const ModelGraph& graph, bool trains) {
+  const OpInfo* turned = nullptr;
+  for (const OpInfo& op : graph.ops) {
+    if (can_be_written(op.kind)) continue;
+    if (op.kind != OpKind::transpose) return refusal(op, why_not(op.kind, trains));
+    if (turned == nullptr) turned = &op;
+  }
+  return turned == nullptr ? Status() : Status(refusal(*turned, why_not(turned->kind, trains)));
+}
+
 // Sizes of one example: the batch must be the first dimension alone.
 Result<Shape> example_shape(const Model& model, const OpInfo& op, uint32_t tensor) {
   const Shape& whole = model.shape(tensor);
@@ -117,11 +167,7 @@ Result<std::optional<MicroLayer>> layer_of(const Model& model, const OpInfo& op,
       if (trains) return refusal(op, "training has its own softmax, in the loss; convert the model without it");
       if (x.size() != 1) return refusal(op, "it has several rows an example; only a vector is written");
       return some({.kind = MicroKind::softmax});
-    default:
-      return refusal(
-          op,
-          "dense, conv2d, relu, max_pool2d, average_pool2d, global_average_pool2d, flatten, reshape, identity, "
-          "dropout and softmax can; replace it, or run the model with the device SDK");
+    default: return refusal(op, why_not(op.kind, trains));
   }
 }
 
@@ -151,6 +197,7 @@ void fuse_relu(std::vector<MicroLayer>& layers) {
 
 Result<std::vector<MicroLayer>> micro_layers(const Model& model, bool trains) {
   COT_TRY(check_input(model));
+  COT_TRY(check_kinds(model.graph(), trains));
   const ModelGraph& graph = model.graph();
   std::vector<MicroLayer> layers;
   std::set<uint32_t> weights;

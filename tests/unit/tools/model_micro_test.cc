@@ -85,6 +85,43 @@ TEST(ModelExportC, OfInt8) {
   EXPECT_THAT(done.out, testing::HasSubstr("arena 128 bytes of RAM, parameters 5,328 bytes of flash"));
   EXPECT_TRUE(std::filesystem::exists(to + "/mlp.c"));
   EXPECT_EQ(run_command({"model", "export", small, "--c", to, "--int8", "--train"}).code, ExitCode::usage);
+  EXPECT_THAT(run_command({"model", "export", small, "--c", to}).err, testing::HasSubstr("add --int8"));
+  EXPECT_THAT(run_command({"model", "export", small, "--c", to, "--train"}).err, testing::HasSubstr("dequantise"));
+}
+
+// An export again replaces its own files; a program of the board's, which happens to be called as the model is, stays.
+TEST(ModelExportC, ReplacesItsOwnFilesAlone) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf", to = folder / "my firmware";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "--classes", "10", "-o", model}).code,
+            ExitCode::ok);
+  const CommandOutcome first = run_command({"model", "export", model, "--c", to, "--train", "--client"});
+  EXPECT_EQ(first.code, ExitCode::ok) << first.err;
+  EXPECT_THAT(first.out, testing::HasSubstr("'" + to + "/mlp.c'"));  // as a shell takes it
+  EXPECT_EQ(run_command({"model", "export", model, "--c", to, "--train", "--client"}).code, ExitCode::ok);
+  for (const char* const name : {"/mlp.c", "/coterie_tiny.h"}) {
+    const std::string text = "int main(void) { return 0; }\n";
+    ASSERT_OK(os::write_file_atomically(to + name, as_bytes(text)));
+    const CommandOutcome refused = run_command({"model", "export", model, "--c", to, "--train", "--client"});
+    EXPECT_EQ(refused.code, ExitCode::failure);
+    EXPECT_THAT(refused.err, testing::HasSubstr(std::string(name) + " is there, and is none that"));
+    EXPECT_EQ(as_text(os::read_file(to + name, 1 << 20).value()), text);
+    ASSERT_OK(os::remove_file(to + name));
+  }
+}
+
+TEST(ModelExportC, TellsWhatMakesANormPartOfItsLayer) {
+  const TemporaryDirectory folder;
+  ModelBuilder build("normed", {4, 4, 1}, 7);
+  const TensorId normed = build.batch_norm(build.conv2d(build.input(), {.filters = 2, .kernel = 3}));
+  const Result<Bytes> file = build.finish(build.dense(build.flatten(normed), 3));
+  ASSERT_OK(file);
+  const std::string model = folder / "net.cotf", folded = folder / "folded.cotf", to = folder / "firmware";
+  ASSERT_OK(os::write_file_atomically(model, *file));
+  EXPECT_THAT(run_command({"model", "export", model, "--c", to}).err,
+              testing::HasSubstr("`coterie model optimise` makes a norm part of the layer in front of it"));
+  ASSERT_EQ(run_command({"model", "optimise", model, "-o", folded}).code, ExitCode::ok);
+  EXPECT_EQ(run_command({"model", "export", folded, "--c", to}).code, ExitCode::ok);
 }
 
 // An imported image net: a dense layer takes over the transpose in front of the flattened image.
@@ -100,11 +137,13 @@ TEST(ModelExportC, OfAnImageThatIsFlattenedChannelsFirst) {
   EXPECT_EQ(done.code, ExitCode::ok) << done.err;
   const CommandOutcome trains = run_command({"model", "export", model, "--c", to, "--train"});
   EXPECT_EQ(trains.code, ExitCode::usage);
-  EXPECT_THAT(trains.err, testing::HasSubstr("turned (transpose) cannot be written as C"));
+  EXPECT_THAT(trains.err, testing::HasSubstr("turned (transpose) cannot be written as C: C that trains keeps"));
 }
 
 TEST(ModelExportC, IsToldWhereToWrite) {
   EXPECT_THAT(run_command({"model", "export", "net.cotf"}).err, testing::HasSubstr("--file or --c"));
+  EXPECT_THAT(run_command({"model", "export", "net.cotf", "--c", ""}).err,
+              testing::HasSubstr("--c: expected a folder"));
   EXPECT_EQ(run_command({"model", "export", "net.cotf", "--c", "a", "-o", "b"}).code, ExitCode::usage);
   EXPECT_EQ(run_command({"model", "export", "net.cotf", "-o", "b", "--train"}).code, ExitCode::usage);
 }
