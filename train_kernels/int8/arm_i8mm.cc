@@ -23,7 +23,16 @@ COT_TARGET inline Ints dot(Ints sums, Ints lanes, Ints weights) {
 inline Ints push(Ints lanes, Ints element) {
   return vorrq_s32(vshlq_n_s32(lanes, 8), vandq_s32(element, vdupq_n_s32(0xff)));
 }
+inline void store_elements(uint8_t* to, Bytes v, int move) {
+  vst1q_s8(reinterpret_cast<int8_t*>(to), vaddq_s8(v, vdupq_n_s8(static_cast<int8_t>(move))));
+}
+
+// In this order.
+#include "train_kernels/int8/vector_moves_inl.h"
+
 #include "train_kernels/int8/vector_kernels_inl.h"
+
+#include "train_kernels/int8/vector_columns_inl.h"
 
 // Two outputs of each of two pixels.
 struct PairSums {
@@ -142,12 +151,12 @@ const VectorKernels kNeonI8mmKernels{.lanes = kLanes,
                                      .move = 0,
                                      .has_no_zero = false,
                                      .convolve = neon_i8mm::convolve,
-                                     .fill_columns = neon_i8mm::fill_columns,
                                      .depthwise = neon_i8mm::depthwise,
                                      .quantise = neon_i8mm::quantise,
                                      .dequantise = neon_i8mm::dequantise,
                                      .add = neon_i8mm::add,
-                                     .max_pixels = neon_i8mm::max_pixels,
+                                     .move_elements = neon_i8mm::move_elements,
+                                     .max_windows = neon_i8mm::max_windows,
                                      .mean_pixels = neon_i8mm::mean_pixels};
 
 }  // namespace coterie::kernels::int8

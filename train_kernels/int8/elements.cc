@@ -1,5 +1,7 @@
 #include "train_kernels/int8/elements.h"
 
+#include <algorithm>
+
 #include "train_kernels/int8/vector_kernels.h"
 #include "train_kernels/reference/pool.h"
 
@@ -21,6 +23,12 @@ void for_each_window(const Pool2dShape& s, const int8_t* x, int8_t* y, const Vis
   }
 }
 
+// How many windows, of `left`, are as wide as this one and each a stride further: those that no padding cuts.
+size_t windows_alike(const Pool2dShape& s, const reference::WindowSpan& columns, size_t left) {
+  if (columns.end - columns.begin < s.kernel_w) return 1;
+  return std::min(left, 1 + (s.width - columns.end) / s.stride_w);
+}
+
 }  // namespace
 
 void quantise(Adder adder, const Grid& grid, size_t count, const float* x, int8_t* y) {
@@ -38,10 +46,31 @@ void dequantise(Adder adder, const Grid& grid, size_t count, const int8_t* x, fl
 void max_pool2d(Adder adder, const Pool2dShape& shape, const int8_t* x, int8_t* y) {
   const VectorKernels* const kernels = vector_kernels(adder);
   if (kernels == nullptr) return max_pool2d(shape, x, y);
-  const size_t row = shape.width * shape.channels;
-  for_each_window(shape, x, y, [&](const int8_t* from, size_t rows, size_t columns, size_t, int8_t* to) {
-    kernels->max_pixels(shape.channels, rows, columns, row, from, to);
-  });
+  const Pool2dShape& s = shape;
+  MaxTask task{.channels = s.channels,
+               .rows = 0,
+               .columns = 0,
+               .row_stride = s.width * s.channels,
+               .window_stride = s.stride_w * s.channels,
+               .windows = 0,
+               .x = x,
+               .y = y,
+               .x_end = x + reference::pool_inputs(s),
+               .y_end = y + reference::pool_outputs(s)};
+  for (size_t b = 0; b < s.batch; ++b, x += s.height * s.width * s.channels) {
+    for (size_t i = 0; i < s.out_h(); ++i) {
+      const reference::WindowSpan rows = reference::row_span(s, i);
+      task.rows = rows.end - rows.begin;
+      for (size_t j = 0; j < s.out_w(); j += task.windows) {
+        const reference::WindowSpan columns = reference::column_span(s, j);
+        task.columns = columns.end - columns.begin;
+        task.windows = windows_alike(s, columns, s.out_w() - j);
+        task.x = x + (rows.begin * s.width + columns.begin) * s.channels;
+        kernels->max_windows(task);
+        task.y += task.windows * s.channels;
+      }
+    }
+  }
 }
 
 void average_pool2d(Adder adder, const Pool2dShape& shape, int8_t zero_in, float multiplier, const Target& to,

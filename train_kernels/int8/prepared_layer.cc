@@ -1,9 +1,10 @@
 #include "train_kernels/int8/prepared_layer.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/checked.h"
+#include "train_kernels/int8/depthwise_rows.h"
+#include "train_kernels/int8/side_by_side.h"
 #include "train_kernels/int8/vector_kernels.h"
 
 namespace coterie::kernels::int8 {
@@ -23,25 +24,34 @@ void store_element(uint8_t* to, int value, size_t element_bytes) {
 
 bool PreparedLayer::can(const Conv2dShape& shape) {
   const auto pixels = checked_multiply(shape.padded_h(), shape.padded_w());
-  // Depthwise it is held as columns of whole blocks of channels.
-  const size_t bytes =
-      packs_columns(shape) ? round_up(shape.channels, kLanesMax) * sizeof(uint32_t) : shape.channels * kElementBytesMax;
-  return pixels && *pixels <= kImageBytesMax / bytes;
+  if (!pixels || *pixels > kImageBytesMax / (shape.channels * kElementBytesMax)) return false;
+  // The kernel is no higher than the image.
+  return !packs_columns(shape) || shape.kernel_h * shape.padded_w() <= kImageBytesMax / (kLanesMax * sizeof(uint32_t));
 }
 
 PreparedLayer::PreparedLayer(Adder adder, const Conv2dShape& shape, const Weighted& layer)
-    : kernels_(*vector_kernels(adder)),
-      shape_(shape),
+    : PreparedLayer(*vector_kernels(adder), shape, layer,
+                    neighbours_at_once(shape, vector_kernels(adder)->lanes, vector_kernels(adder)->element_bytes)) {}
+
+PreparedLayer::PreparedLayer(const VectorKernels& kernels, const Conv2dShape& shape, const Weighted& layer,
+                             size_t neighbours)
+    : kernels_(kernels),
+      shape_(side_by_side(shape, neighbours)),
       zero_in_(layer.zero_in),
       to_(layer.to),
       move_(kernels_.has_no_zero ? -layer.zero_in : kernels_.move),
-      block_(is_depthwise() ? kernels_.lanes : round_up<size_t>(shape.filters / shape.groups, kernels_.lanes)) {
+      block_(is_depthwise() ? kernels_.lanes : round_up<size_t>(shape_.filters / shape_.groups, kernels_.lanes)) {
   if (is_depthwise()) {
     pack_depthwise(layer);
-  } else {
-    plan_segments();
-    pack_groups(layer);
+    return;
   }
+  plan_segments();
+  if (neighbours == 1) {
+    pack_groups(layer);
+    return;
+  }
+  const SideBySide wide = side_by_side(shape, layer, neighbours);
+  pack_groups({wide.weights.data(), wide.bias.data(), wide.multipliers.data(), layer.zero_in, layer.to});
 }
 
 void PreparedLayer::put(size_t at, int8_t weight) {
@@ -65,9 +75,13 @@ void PreparedLayer::plan_segments() {
       pixels_.push_back((i * s.stride_h * s.padded_w() + j * s.stride_w) * s.channels * bytes);
     }
   }
-  const size_t elements = s.padded_h() * s.padded_w() * s.channels;
   // The last lane of a window may be read beyond its last tap, whose weight is 0 there.
-  image_.resize(elements * bytes + kLaneBytes - 1);
+  fill_padding(kLaneBytes - 1);
+}
+
+void PreparedLayer::fill_padding(size_t slack) {
+  const size_t bytes = kernels_.element_bytes, elements = shape_.padded_h() * shape_.padded_w() * shape_.channels;
+  image_.resize(elements * bytes + slack);
   // Padding has the value zero, which is zero_in on this grid. It is written once: run() writes the pixels alone.
   for (size_t i = 0; i < elements; ++i) store_element(image_.data() + i * bytes, zero_in_ + move_, bytes);
 }
@@ -102,12 +116,19 @@ void PreparedLayer::pack_groups(const Weighted& layer) {
 
 void PreparedLayer::pack_depthwise(const Weighted& layer) {
   const Conv2dShape& s = shape_;
+  if (kernels_.depthwise_rows != nullptr) {
+    DepthwiseRows packed = pack_depthwise_rows(s, layer, move_ + zero_in_);
+    weights_ = std::move(packed.weights);
+    bias_ = std::move(packed.bias);
+    multipliers_ = std::move(packed.multipliers);
+    return fill_padding(depthwise_slack(s));
+  }
   const size_t lane = kLaneBytes / kernels_.element_bytes, row = round_up(s.kernel_w, lane);
   const size_t channels = round_up(s.channels, block_), taps = s.kernel_h * row;
   weights_.resize(channels * taps * kernels_.element_bytes);
   bias_.resize(channels);
   multipliers_.resize(channels);
-  columns_.resize(channels * s.padded_h() * s.padded_w());
+  columns_.resize(s.kernel_h * depthwise_columns(s, lane).places * block_);
   for (size_t c = 0; c < s.channels; ++c) {
     uint32_t bias = static_cast<uint32_t>(layer.bias[c]);
     for (size_t i = 0; i < s.taps(); ++i) {
@@ -119,37 +140,15 @@ void PreparedLayer::pack_depthwise(const Weighted& layer) {
     bias_[c] = static_cast<int32_t>(bias);
     multipliers_[c] = layer.multipliers[c];
   }
-  // The first time padding is written, too; the image that comes with it is any.
-  const std::vector<int8_t> nothing(s.height * s.width * s.channels);
-  for (size_t c = 0; c < s.channels; c += block_) {
-    kernels_.fill_columns({.shape = &shape_,
-                           .x = nothing.data() + c,
-                           .columns = columns_.data() + c * s.padded_h() * s.padded_w(),
-                           .weights = nullptr,
-                           .bias = nullptr,
-                           .multipliers = nullptr,
-                           .move = move_,
-                           .zero = zero_in_,
-                           .to = to_,
-                           .channels = std::min(block_, s.channels - c),
-                           .y = nullptr},
-                          true);
-  }
 }
 
 void PreparedLayer::move_image(const int8_t* x) {
   const Conv2dShape& s = shape_;
   const size_t count = s.width * s.channels, bytes = kernels_.element_bytes;
   uint8_t* row = image_.data() + (s.pad_top * s.padded_w() + s.pad_left) * s.channels * bytes;
+  if (s.padded_w() == s.width) return kernels_.move_elements(s.height * count, x, move_, row);
   for (size_t i = 0; i < s.height; ++i, x += count, row += s.padded_w() * s.channels * bytes) {
-    if (bytes == 1) {
-      for (size_t k = 0; k < count; ++k) row[k] = static_cast<uint8_t>(x[k] + move_);
-      continue;
-    }
-    for (size_t k = 0; k < count; ++k) {
-      const auto element = static_cast<int16_t>(x[k] + move_);
-      std::memcpy(row + 2 * k, &element, sizeof element);
-    }
+    kernels_.move_elements(count, x, move_, row);
   }
 }
 
@@ -180,7 +179,7 @@ void PreparedLayer::run_depthwise(const int8_t* x, int8_t* y) {
   for (size_t c = 0; c < s.channels; c += block_) {
     const DepthwiseTask task{.shape = &shape_,
                              .x = x + c,
-                             .columns = columns_.data() + c * s.padded_h() * s.padded_w(),
+                             .columns = columns_.data(),
                              .weights = weights_.data() + c * bytes,
                              .bias = bias_.data() + c,
                              .multipliers = multipliers_.data() + c,
@@ -189,14 +188,30 @@ void PreparedLayer::run_depthwise(const int8_t* x, int8_t* y) {
                              .to = to_,
                              .channels = std::min(block_, s.channels - c),
                              .y = y + c};
-    kernels_.fill_columns(task, false);
     kernels_.depthwise(task);
+  }
+}
+
+void PreparedLayer::run_depthwise_rows(const int8_t* x, int8_t* y) {
+  move_image(x);
+  const size_t blocks = depthwise_blocks(shape_), channels = bias_.size() / blocks;
+  for (size_t b = 0; b < blocks; ++b) {
+    DepthwiseRowsTask task = depthwise_block(shape_, b);
+    task.shape = &shape_;
+    task.image = image_.data() + b * channels;
+    task.weights = weights_.data() + b * (weights_.size() / blocks);
+    task.bias = bias_.data() + b * channels;
+    task.multipliers = multipliers_.data() + b * channels;
+    task.to = to_;
+    task.y = y + b * channels;
+    kernels_.depthwise_rows(task);
   }
 }
 
 void PreparedLayer::run(const int8_t* x, int8_t* y) {
   for (size_t b = 0; b < shape_.batch; ++b) {
-    if (is_depthwise()) run_depthwise(x, y);
+    if (is_depthwise() && kernels_.depthwise_rows != nullptr) run_depthwise_rows(x, y);
+    else if (is_depthwise()) run_depthwise(x, y);
     else run_groups(x, y);
     x += shape_.height * shape_.width * shape_.channels;
     y += shape_.out_h() * shape_.out_w() * shape_.filters;

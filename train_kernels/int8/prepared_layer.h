@@ -22,7 +22,7 @@ class PreparedLayer {
   // As conv2d of kernels.h.
   void run(const int8_t* x, int8_t* y);
 
-  // Whether its image is of a size to be held, with its padding and, depthwise, its rounded-up channels.
+  // Whether its image is of a size to be held, with its padding, and so, depthwise, are the columns under a kernel.
   static bool can(const Conv2dShape& shape);
   static Conv2dShape as_convolution(const DenseShape& s) {
     return {
@@ -31,17 +31,20 @@ class PreparedLayer {
 
  private:
   static bool packs_columns(const Conv2dShape& s) { return s.is_depthwise() && s.dilation_w == 1 && s.dilation_h == 1; }
+  PreparedLayer(const VectorKernels& kernels, const Conv2dShape& shape, const Weighted& layer, size_t neighbours);
   bool is_depthwise() const { return packs_columns(shape_); }
   void plan_segments();
   void pack_groups(const Weighted& layer);
   void pack_depthwise(const Weighted& layer);
+  void fill_padding(size_t slack);
   void put(size_t at, int8_t weight);
   void move_image(const int8_t* x);
   void run_groups(const int8_t* x, int8_t* y);
   void run_depthwise(const int8_t* x, int8_t* y);
+  void run_depthwise_rows(const int8_t* x, int8_t* y);
 
   const VectorKernels& kernels_;
-  Conv2dShape shape_;
+  Conv2dShape shape_;  // with neighbours side by side (side_by_side.h)
   int8_t zero_in_;
   Target to_;
   int move_;      // what is added to an input to make it an element of image_
@@ -52,7 +55,7 @@ class PreparedLayer {
   std::vector<int32_t> bias_;
   std::vector<float> multipliers_;
   std::vector<uint8_t> image_;     // padded; its padding is written once
-  std::vector<uint32_t> columns_;  // depthwise: DepthwiseTask, of each block of channels, so that padding stays
+  std::vector<uint32_t> columns_;  // depthwise: DepthwiseColumns, of a block of channels
 };
 
 }  // namespace coterie::kernels::int8

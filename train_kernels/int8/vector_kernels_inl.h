@@ -3,19 +3,46 @@
 //   COT_TARGET                 the function attribute of the instruction set
 //   Ints, Floats               kLanes int32 or float each
 //   load_ints, load_floats, first_floats (the first n), store_floats, first_bytes (the first n int8, widened),
-//   store_ints, splat_ints, splat_floats, add_ints, max_ints, to_floats, multiply, add_floats, divide,
-//   dot (sums + products of lanes), push (a lane one element on, with a new first one),
-//   store_rounded(floats, bounds, zero, y, n): `rounded` of kernels.h
+//   store_ints, splat_ints, splat_floats, add_ints, to_floats, multiply, add_floats, divide,
+//   dot (sums + products of lanes),
+//   store_rounded(floats, bounds, y, n): `rounded` of kernels.h, of the first n
+//   Packed, packed_of(target), kTogether, store_together(floats[kTogether], bounds, y, stride): the same of whole
+//                              vectors, each `stride` bytes behind the one before
+//   Bytes                      kBytes int8
+//   load_bytes, store_bytes, max_bytes
+//   kMoved, move_first(n, x, move, to): n of them as elements
 //
 // What calls what here has the same attribute, so that it is inlined. No lambda has it.
 
 struct Bounds {
   Floats low, high;
   Ints zero;
+  Packed packed;
 };
 COT_TARGET inline Bounds bounds_of(const Target& to) {
   return {splat_floats(static_cast<float>(to.low - to.zero)), splat_floats(static_cast<float>(to.high - to.zero)),
-          splat_ints(to.zero)};
+          splat_ints(to.zero), packed_of(to)};
+}
+
+// The first n of each vector.
+template <size_t kCount>
+COT_TARGET inline void store_vectors(const Floats (&v)[kCount], const Bounds& bounds, int8_t* y, size_t stride,
+                                     size_t n) {
+  constexpr size_t kWhole = kCount / kTogether * kTogether;
+  if (n < kLanes) {
+    COT_UNROLL
+    for (size_t i = 0; i < kCount; ++i) store_rounded(v[i], bounds, y + i * stride, n);
+    return;
+  }
+  COT_UNROLL
+  for (size_t i = 0; i < kWhole; i += kTogether) {
+    Floats some[kTogether];
+    COT_UNROLL
+    for (size_t k = 0; k < kTogether; ++k) some[k] = v[i + k];
+    store_together(some, bounds, y + i * stride, stride);
+  }
+  COT_UNROLL
+  for (size_t i = kWhole; i < kCount; ++i) store_rounded(v[i], bounds, y + i * stride, kLanes);
 }
 
 inline int32_t lane_at(const uint8_t* from) {
@@ -24,72 +51,23 @@ inline int32_t lane_at(const uint8_t* from) {
   return lane;
 }
 
-COT_TARGET void fill_columns(const DepthwiseTask& task, bool is_first) {
-  const Conv2dShape& s = *task.shape;
-  const Ints padding = splat_ints(task.zero + task.move), move = splat_ints(task.move);
-  Ints around = padding;
-  for (size_t i = 1; i < kLaneBytes; ++i) around = push(around, padding);
-  uint32_t* to = task.columns;
-  for (size_t i = 0; i < s.padded_h(); ++i, to += s.padded_w() * kLanes) {
-    if (i < s.pad_top || i >= s.pad_top + s.height) {
-      for (size_t j = 0; is_first && j < s.padded_w(); ++j) store_ints(to + j * kLanes, around);
-      continue;
-    }
-    const int8_t* const row = task.x + (i - s.pad_top) * s.width * s.channels;
-    Ints lanes = around;
-    for (size_t j = s.padded_w(); j-- > 0;) {
-      const bool is_real = j >= s.pad_left && j < s.pad_left + s.width;
-      lanes = push(lanes,
-                   is_real ? add_ints(first_bytes(row + (j - s.pad_left) * s.channels, task.channels), move) : padding);
-      store_ints(to + j * kLanes, lanes);
-    }
-  }
-}
-
-template <size_t kPixels>
-COT_TARGET void depthwise_pixels(const DepthwiseTask& task, const Bounds& bounds, size_t row, size_t column,
-                                 int8_t* y) {
-  const Conv2dShape& s = *task.shape;
-  Ints sums[kPixels];
-  COT_UNROLL
-  for (size_t p = 0; p < kPixels; ++p) sums[p] = load_ints(task.bias);
-  const uint8_t* weights = task.weights;
-  for (size_t kh = 0; kh < s.kernel_h; ++kh) {
-    const uint32_t* const window =
-        task.columns + ((row * s.stride_h + kh) * s.padded_w() + column * s.stride_w) * kLanes;
-    for (size_t kw = 0; kw < s.kernel_w; kw += kLaneElements, weights += kLanes * kLaneBytes) {
-      const Ints taps = load_ints(weights);
-      COT_UNROLL
-      for (size_t p = 0; p < kPixels; ++p) {
-        sums[p] = dot(sums[p], load_ints(window + (p * s.stride_w + kw) * kLanes), taps);
-      }
-    }
-  }
-  const Floats multipliers = load_floats(task.multipliers);
-  COT_UNROLL
-  for (size_t p = 0; p < kPixels; ++p) {
-    store_rounded(multiply(to_floats(sums[p]), multipliers), bounds, y + p * s.channels, task.channels);
-  }
-}
-
-COT_TARGET void depthwise(const DepthwiseTask& task) {
-  constexpr size_t kAtOnce = 8;
-  const Conv2dShape& s = *task.shape;
-  const Bounds bounds = bounds_of(task.to);
-  for (size_t i = 0; i < s.out_h(); ++i) {
-    int8_t* const row = task.y + i * s.out_w() * s.channels;
-    size_t j = 0;
-    for (; j + kAtOnce <= s.out_w(); j += kAtOnce) {
-      depthwise_pixels<kAtOnce>(task, bounds, i, j, row + j * s.channels);
-    }
-    for (; j < s.out_w(); ++j) depthwise_pixels<1>(task, bounds, i, j, row + j * s.channels);
+COT_TARGET void move_elements(size_t count, const int8_t* x, int move, uint8_t* to) {
+  for (size_t i = 0; i < count; i += kMoved) {
+    move_first(std::min(kMoved, count - i), x + i, move, to + i * (kLaneBytes / kLaneElements));
   }
 }
 
 COT_TARGET void quantise(const Grid& grid, size_t count, const float* x, int8_t* y) {
   const Bounds bounds = bounds_of({.zero = grid.zero});
   const Floats scale = splat_floats(grid.scale);
-  for (size_t i = 0; i < count; i += kLanes) {
+  size_t i = 0;
+  for (; i + kTogether * kLanes <= count; i += kTogether * kLanes) {
+    Floats v[kTogether];
+    COT_UNROLL
+    for (size_t k = 0; k < kTogether; ++k) v[k] = divide(load_floats(x + i + k * kLanes), scale);
+    store_together(v, bounds, y + i, kLanes);
+  }
+  for (; i < count; i += kLanes) {
     const size_t n = std::min(kLanes, count - i);
     store_rounded(divide(first_floats(x + i, n), scale), bounds, y + i, n);
   }
@@ -104,28 +82,74 @@ COT_TARGET void dequantise(const Grid& grid, size_t count, const int8_t* x, floa
   }
 }
 
+struct Scaling {
+  Ints less;
+  Floats by;
+};
+COT_TARGET inline Scaling scaling_of(const Summand& s) { return {splat_ints(-s.zero), splat_floats(s.multiplier)}; }
+COT_TARGET inline Floats scaled(const int8_t* x, size_t n, const Scaling& s) {
+  return multiply(to_floats(add_ints(first_bytes(x, n), s.less)), s.by);
+}
+
 COT_TARGET void add(size_t count, const Summand& a, const Summand& b, const Target& to, int8_t* y) {
   const Bounds bounds = bounds_of(to);
-  const Ints zero_a = splat_ints(-a.zero), zero_b = splat_ints(-b.zero);
-  const Floats by_a = splat_floats(a.multiplier), by_b = splat_floats(b.multiplier);
-  for (size_t i = 0; i < count; i += kLanes) {
+  const Scaling of_a = scaling_of(a), of_b = scaling_of(b);
+  size_t i = 0;
+  for (; i + kTogether * kLanes <= count; i += kTogether * kLanes) {
+    Floats v[kTogether];
+    COT_UNROLL
+    for (size_t k = 0; k < kTogether; ++k) {
+      const size_t at = i + k * kLanes;
+      v[k] = add_floats(scaled(a.values + at, kLanes, of_a), scaled(b.values + at, kLanes, of_b));
+    }
+    store_together(v, bounds, y + i, kLanes);
+  }
+  for (; i < count; i += kLanes) {
     const size_t n = std::min(kLanes, count - i);
-    const Floats left = multiply(to_floats(add_ints(first_bytes(a.values + i, n), zero_a)), by_a);
-    const Floats right = multiply(to_floats(add_ints(first_bytes(b.values + i, n), zero_b)), by_b);
-    store_rounded(add_floats(left, right), bounds, y + i, n);
+    store_rounded(add_floats(scaled(a.values + i, n, of_a), scaled(b.values + i, n, of_b)), bounds, y + i, n);
   }
 }
 
-COT_TARGET void max_pixels(size_t channels, size_t rows, size_t columns, size_t row_stride, const int8_t* x,
-                           int8_t* y) {
-  const Bounds same = bounds_of({});
-  for (size_t c = 0; c < channels; c += kLanes) {
-    const size_t n = std::min(kLanes, channels - c);
-    Ints most = splat_ints(-128);
-    for (size_t i = 0; i < rows; ++i) {
-      for (size_t j = 0; j < columns; ++j) most = max_ints(most, first_bytes(x + i * row_stride + j * channels + c, n));
+// Windows 0 to `windows` - 1, in whole vectors: what of one lies behind its channels is of the next, which is written
+// afterwards. Columns and rows that are known, if not 0.
+template <size_t kRows, size_t kColumns>
+COT_TARGET void max_whole(const MaxTask& task, size_t windows) {
+  const size_t rows = kRows != 0 ? kRows : task.rows, columns = kColumns != 0 ? kColumns : task.columns;
+  const int8_t* x = task.x;
+  int8_t* y = task.y;
+  for (size_t w = 0; w < windows; ++w, x += task.window_stride, y += task.channels) {
+    for (size_t c = 0; c < task.channels; c += kBytes) {
+      Bytes most = load_bytes(x + c);
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t j = 0; j < columns; ++j) {
+          most = max_bytes(most, load_bytes(x + i * task.row_stride + j * task.channels + c));
+        }
+      }
+      store_bytes(y + c, most);
     }
-    store_rounded(to_floats(most), same, y + c, n);
+  }
+}
+
+void max_windows(const MaxTask& task) {
+  const size_t reach = (task.rows - 1) * task.row_stride + (task.columns - 1) * task.channels;
+  const size_t whole = (task.channels + kBytes - 1) / kBytes * kBytes;
+  const auto x_left = static_cast<size_t>(task.x_end - task.x), y_left = static_cast<size_t>(task.y_end - task.y);
+  size_t windows = task.windows;
+  for (; windows > 0; --windows) {
+    const size_t w = windows - 1;
+    if (w * task.window_stride + reach + whole <= x_left && w * task.channels + whole <= y_left) break;
+  }
+  if (task.rows == 2 && task.columns == 2) max_whole<2, 2>(task, windows);
+  else max_whole<0, 0>(task, windows);
+  for (size_t w = windows; w < task.windows; ++w) {
+    for (size_t c = 0; c < task.channels; ++c) {
+      const int8_t* const x = task.x + w * task.window_stride + c;
+      int8_t most = *x;
+      for (size_t i = 0; i < task.rows; ++i) {
+        for (size_t j = 0; j < task.columns; ++j) most = std::max(most, x[i * task.row_stride + j * task.channels]);
+      }
+      task.y[w * task.channels + c] = most;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "train_kernels/int8/elements.h"
 #include "train_kernels/int8/prepared_layer.h"
+#include "train_kernels/int8/side_by_side.h"
 
 namespace coterie::kernels::int8 {
 namespace {
@@ -71,6 +72,16 @@ TEST_P(PreparedInt8, RandomConvolutions) {
     Conv2dShape s = any_image();
     s.channels = 1 + below(19), s.filters = 1 + below(90);
     s.dilation_h = 1 + below(2), s.dilation_w = 1 + below(2);
+    expect_same_bits(s);
+  }
+}
+
+// So few that neighbours are computed side by side.
+TEST_P(PreparedInt8, FewOutputs) {
+  for (int round = 0; round < 400; ++round) {
+    Conv2dShape s = any_image();
+    s.width = 4 + below(30);
+    s.channels = 1 + below(4), s.filters = 1 + below(9);
     expect_same_bits(s);
   }
 }
@@ -198,7 +209,7 @@ TEST(PreparedInt8Choice, AnImageIsHeldUpToALimit) {
   EXPECT_FALSE(PreparedLayer::can(s));
 }
 
-// Two channels are held as a whole block of them, 32 bits each: what a file asks for would be 16 times as much.
+// Two channels are held as a whole block of them, 32 bits each, for the rows under the kernel.
 TEST(PreparedInt8Choice, ColumnsOfADepthwiseLayerAreHeldUpToALimit) {
   Conv2dShape s{.batch = 1,
                 .height = 1000,
@@ -210,9 +221,31 @@ TEST(PreparedInt8Choice, ColumnsOfADepthwiseLayerAreHeldUpToALimit) {
                 .groups = 2};
   EXPECT_TRUE(PreparedLayer::can(s));
   s.height = s.width = 5000;
-  EXPECT_FALSE(PreparedLayer::can(s)) << "1.6 GB";
+  EXPECT_TRUE(PreparedLayer::can(s)) << "three rows: 1 MB";
+  s.height = 3, s.width = 5'000'000;
+  EXPECT_FALSE(PreparedLayer::can(s)) << "1 GB";
   s.groups = 1;
   EXPECT_TRUE(PreparedLayer::can(s));
+}
+
+// Six outputs fill 12 of 16 lanes in pairs, at as many products as alone; of a width that pairs do not divide, none.
+TEST(PreparedInt8Choice, NeighboursAreComputedSideBySideWhereVectorsHaveRoom) {
+  Conv2dShape s{.batch = 1,
+                .height = 28,
+                .width = 28,
+                .channels = 1,
+                .kernel_h = 5,
+                .kernel_w = 5,
+                .filters = 6,
+                .pad_top = 2,
+                .pad_left = 2,
+                .pad_bottom = 2,
+                .pad_right = 2};
+  EXPECT_EQ(neighbours_at_once(s, 16, 1), 2u);
+  s.filters = 16;
+  EXPECT_EQ(neighbours_at_once(s, 16, 1), 1u);
+  s.filters = 6, s.width = 29;
+  EXPECT_EQ(neighbours_at_once(s, 16, 1), 1u);
 }
 
 }  // namespace
