@@ -12,7 +12,11 @@ namespace {
 
 KernelTable make_table() {
   KernelTable table = kernels();
+#if defined(__aarch64__)
+  table.name = "neon_bf16";
+#else
   table.name = "avx512_bf16";
+#endif
 #define COT_FILL(family, Kernels) \
   if constexpr (is_family_in_build(#family)) simd::fill_##family##_bfloat16(table);
   COT_BFLOAT16_FAMILIES(COT_FILL)
@@ -23,7 +27,7 @@ KernelTable make_table() {
 }  // namespace
 
 const KernelTable* bfloat16_kernels() {
-  static const bool has = cpu_has_avx512_bf16();
+  static const bool has = cpu_has_bfloat16_products();
   if (!has || bfloat16_kernels_are_off) return nullptr;
   static const KernelTable table = make_table();
   return &table;

@@ -24,7 +24,7 @@ inline bool cpu_has_avx512() {
   return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-inline bool cpu_has_avx512_bf16() { return cpu_has_avx512() && __builtin_cpu_supports("avx512bf16"); }
+inline bool cpu_has_bfloat16_products() { return cpu_has_avx512() && __builtin_cpu_supports("avx512bf16"); }
 #endif
 
 #if defined(__aarch64__)
@@ -32,6 +32,7 @@ inline bool cpu_has_avx512_bf16() { return cpu_has_avx512() && __builtin_cpu_sup
 // Bits of the kernel's interface (arch/arm64/include/uapi/asm/hwcap.h), by number: older headers have no name for them.
 inline bool cpu_has_dot_product() { return (getauxval(AT_HWCAP) & (1ul << 20)) != 0; }
 inline bool cpu_has_i8mm() { return (getauxval(AT_HWCAP2) & (1ul << 13)) != 0; }
+inline bool cpu_has_bfloat16_products() { return (getauxval(AT_HWCAP2) & (1ul << 14)) != 0; }
 #elif defined(__APPLE__)
 inline bool apple_says(const char* feature) {
   int value = 0;
@@ -40,9 +41,11 @@ inline bool apple_says(const char* feature) {
 }
 inline bool cpu_has_dot_product() { return apple_says("hw.optional.arm.FEAT_DotProd"); }
 inline bool cpu_has_i8mm() { return apple_says("hw.optional.arm.FEAT_I8MM"); }
+inline bool cpu_has_bfloat16_products() { return apple_says("hw.optional.arm.FEAT_BF16"); }
 #else
 inline bool cpu_has_dot_product() { return false; }
 inline bool cpu_has_i8mm() { return false; }
+inline bool cpu_has_bfloat16_products() { return false; }
 #endif
 #endif
 

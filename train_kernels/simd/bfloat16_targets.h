@@ -10,14 +10,17 @@
   X(conv2d, Conv2dKernels)       \
   X(rnn, RnnKernels)
 
-// Whether this build has them at all: with AVX-512, and not where size counts.
+// Whether this build has them at all: with AVX-512 or for 64-bit ARM, and not where size counts.
 #define COT_HAS_BFLOAT16 0
 #if defined(HWY_TARGETS) && !defined(__OPTIMIZE_SIZE__)
-#if HWY_TARGETS & HWY_AVX3
+#if (HWY_TARGETS & HWY_AVX3) || (HWY_ARCH_ARM_A64 && (HWY_TARGETS & HWY_NEON))
 #undef COT_HAS_BFLOAT16
 #define COT_HAS_BFLOAT16 1
 #endif
 #endif
+// Whether the target that is compiled now is the one that has them.
+#define COT_TARGET_HAS_BFLOAT16 \
+  (COT_HAS_BFLOAT16 && (HWY_TARGET == HWY_AVX3 || (HWY_ARCH_ARM_A64 && HWY_TARGET == HWY_NEON)))
 
 namespace coterie::kernels::simd {
 
@@ -27,10 +30,17 @@ COT_BFLOAT16_FAMILIES(COT_DECLARE_BFLOAT16_FILL)
 
 }  // namespace coterie::kernels::simd
 
-// In `#if HWY_ONCE`: calls the fill_<family>_bfloat16_target of AVX-512.
+// In `#if HWY_ONCE`: calls the fill_<family>_bfloat16_target of that target.
 #if COT_HAS_BFLOAT16
-#define COT_DEFINE_BFLOAT16_FILL(family, Kernels) \
-  void fill_##family##_bfloat16(Kernels<float>& table) { N_AVX3::fill_##family##_bfloat16_target(table); }
+#if HWY_ARCH_ARM_A64
+#define COT_BFLOAT16_NAMESPACE N_NEON
+#else
+#define COT_BFLOAT16_NAMESPACE N_AVX3
+#endif
+#define COT_DEFINE_BFLOAT16_FILL(family, Kernels)                   \
+  void fill_##family##_bfloat16(Kernels<float>& table) {            \
+    COT_BFLOAT16_NAMESPACE::fill_##family##_bfloat16_target(table); \
+  }
 #else
 #define COT_DEFINE_BFLOAT16_FILL(family, Kernels)
 #endif

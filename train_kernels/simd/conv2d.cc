@@ -354,7 +354,7 @@ void fill_with(Conv2dKernels<float>& table) {
 }  // namespace
 
 void fill_conv2d_target(Conv2dKernels<float>& table) { fill_with<Float32Products>(table); }
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16
 void fill_conv2d_bfloat16_target(Conv2dKernels<float>& table) { fill_with<Bfloat16Products>(table); }
 #endif
 

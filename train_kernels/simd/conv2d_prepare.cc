@@ -69,7 +69,7 @@ void conv2d_prepare_backward_input(const Conv2dShape& s, Range filters, const fl
 template void conv2d_prepare_forward<Float32Products>(const Conv2dShape&, Range, const float*, float*);
 template void conv2d_prepare_backward_input<Float32Products>(const Conv2dShape&, Range, const float*, float*);
 template void pack_turned<Float32Products>(const Conv2dShape&, size_t, Range, Range, const float*, float*);
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16
 template void conv2d_prepare_forward<Bfloat16Products>(const Conv2dShape&, Range, const float*, float*);
 template void conv2d_prepare_backward_input<Bfloat16Products>(const Conv2dShape&, Range, const float*, float*);
 template void pack_turned<Bfloat16Products>(const Conv2dShape&, size_t, Range, Range, const float*, float*);

@@ -26,7 +26,7 @@ void fill_with(DenseKernels<float>& table) {
 }  // namespace
 
 void fill_dense_target(DenseKernels<float>& table) { fill_with<Float32Products>(table); }
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16
 void fill_dense_bfloat16_target(DenseKernels<float>& table) { fill_with<Bfloat16Products>(table); }
 #endif
 

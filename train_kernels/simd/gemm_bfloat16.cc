@@ -1,5 +1,5 @@
-// Operands become bfloat16 here: A in blocks of rows, B in panels that were packed before, or a piece of a panel at a
-// time. What the product is: gemm_bfloat16_inl.h.
+// By vdpbf16ps. Operands become bfloat16 here: A in blocks of rows, B in panels that were packed before, or a piece of
+// a panel at a time. What the product is: gemm_bfloat16_inl.h. A group of k is a word of 32 bits.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "train_kernels/simd/gemm_bfloat16.cc"
 #include "hwy/foreach_target.h"
@@ -7,7 +7,7 @@
 #include "train_kernels/simd/gemm_bfloat16_inl.h"
 #include "train_kernels/simd/gemm_tile_inl.h"
 
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16 && HWY_TARGET == HWY_AVX3
 
 // HWY_BEFORE_NAMESPACE for these instructions too.
 HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512bf16")
@@ -62,25 +62,6 @@ struct Block {
   HWY_ALIGN uint32_t words[kBlockRows * kRowWords];
 };
 
-// The parts of runs in [begin, end) of k.
-struct RunParts {
-  RunParts(const MatrixA& matrix, size_t begin, size_t last)
-      : a(matrix), k(begin), end(last), run(begin / a.run_length), from(begin % a.run_length) {}
-
-  bool is_done() const { return k == end; }
-  size_t count() const { return HWY_MIN(a.run_length - from, end - k); }
-  // Where the part lies behind its row.
-  ptrdiff_t at() const { return (a.runs == nullptr ? 0 : a.runs[run]) + static_cast<ptrdiff_t>(from) * a.step; }
-  void next() {
-    k += count();
-    from = 0;
-    ++run;
-  }
-
-  const MatrixA& a;
-  size_t k, end, run, from;
-};
-
 void fill_by_rows(const MatrixA& a, size_t first, size_t rows, size_t begin, size_t end, Block& block) {
   for (size_t r = 0; r < rows; ++r) {
     auto* to = reinterpret_cast<uint16_t*>(block.words + r * kRowWords);
@@ -127,7 +108,7 @@ struct Elements {
 };
 
 // Rows of which the elements are far apart.
-void fill_by_words(const MatrixA& a, size_t first, size_t rows, size_t begin, size_t end, Block& block) {
+void fill_by_steps(const MatrixA& a, size_t first, size_t rows, size_t begin, size_t end, Block& block) {
   const ptrdiff_t at = a.rows.offset(first);
   HWY_ALIGN int32_t offsets[kBlockRows] = {};
   for (size_t r = 0; r < rows; ++r) offsets[r] = static_cast<int32_t>(a.rows.offset(first + r) - at);
@@ -249,7 +230,7 @@ void pack_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride
   const Edges edges(k, rows);
   for (size_t column = 0; column < n; column += panel) {
     const size_t columns = HWY_MIN(panel, n - column);
-    float* at = to + column * words_of(k);
+    float* at = to + column * groups_of(k);
     const auto half = [&](size_t row) {
       pack_half(b + (row - rows.begin) * row_stride + column, columns, row % 2, at + row / 2 * panel);
     };
@@ -268,7 +249,7 @@ void pack_columns(size_t k, size_t n, Range rows, const float* from, size_t row_
   HWY_ALIGN float turned[kPanelMax * kLanes];
   for (size_t column = 0; column < n; column += panel) {
     const size_t columns = HWY_MIN(panel, n - column);
-    float* at = to + column * words_of(k);
+    float* at = to + column * groups_of(k);
     const auto half = [&](size_t row) {
       float one[kPanelMax];
       for (size_t i = 0; i < columns; ++i) one[i] = from[(column + i) * row_stride + row - rows.begin];
@@ -283,50 +264,12 @@ void pack_columns(size_t k, size_t n, Range rows, const float* from, size_t row_
         narrow_row(from + (column + i) * row_stride + row - rows.begin, some, line);
         if (some % 2 != 0) line[some] = 0;
       }
-      transpose(columns, words_of(some), turned, kLanes, at + row / 2 * panel, panel);
+      transpose(columns, groups_of(some), turned, kLanes, at + row / 2 * panel, panel);
     }
   }
 }
 
-void multiply(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
-  const size_t k = a.run_count * a.run_length, piece = words_of(piece_length(k)) * 2;
-  const bool is_packed = b.row_stride == 0, by_rows = a.step == 1;
-  Block block;
-  HWY_ALIGN float words[kPieceWords * kPanelMax];
-  for (size_t begin = 0; begin < k; begin += piece) {
-    const size_t end = HWY_MIN(k, begin + piece), count = words_of(end - begin);
-    const bool is_last = end == k;
-    const Finish now{.accumulate = finish.accumulate || begin > 0,
-                     .activation = is_last ? finish.activation : Activation::none,
-                     .bias = is_last ? finish.bias : nullptr,
-                     .scale = finish.scale};
-    const auto fill = [&](size_t first) {
-      const size_t rows = HWY_MIN(kBlockRows, m - first);
-      if (by_rows) fill_by_rows(a, first, rows, begin, end, block);
-      else fill_by_words(a, first, rows, begin, end, block);
-      return rows;
-    };
-    if (is_packed) {
-      for (size_t i = 0; i < m; i += kBlockRows) {
-        const size_t rows = fill(i);
-        for (size_t column = 0; column < n; column += b.panel) {
-          const Panel panel{b.base + column / b.panel * b.panel_stride + begin / 2 * b.panel, b.panel, column,
-                            HWY_MIN(b.panel, n - column)};
-          block_product(block, by_rows, rows, count, panel, c, i, now);
-        }
-      }
-      continue;
-    }
-    for (size_t column = 0; column < n; column += b.panel) {
-      const size_t columns = HWY_MIN(b.panel, n - column), stride = (columns + kLanes - 1) / kLanes * kLanes;
-      fill_panel(b.base + column / b.panel * b.panel_stride, b.row_stride, begin, end, columns, words, stride);
-      for (size_t i = 0; i < m; i += kBlockRows) {
-        const size_t rows = fill(i);
-        block_product(block, by_rows, rows, count, {words, stride, column, columns}, c, i, now);
-      }
-    }
-  }
-}
+#include "train_kernels/simd/gemm_bfloat16_blocks_inl.h"
 
 }  // namespace
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
@@ -336,11 +279,11 @@ HWY_POP_ATTRIBUTES
 HWY_BEFORE_NAMESPACE();
 namespace coterie::kernels::simd::HWY_NAMESPACE {
 
-void pack_words(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
+void pack_bfloat16(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) {
   pack_rows(k, n, rows, b, row_stride, to);
 }
 
-void pack_words_transposed(size_t k, size_t n, Range rows, const float* from, size_t row_stride, float* to) {
+void pack_bfloat16_transposed(size_t k, size_t n, Range rows, const float* from, size_t row_stride, float* to) {
   pack_columns(k, n, rows, from, row_stride, to);
 }
 

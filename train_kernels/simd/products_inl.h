@@ -32,22 +32,23 @@ struct Float32Products {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3
-// Rounding A takes as long as a vector of columns saves: fewer than two are float32's.
+#if COT_TARGET_HAS_BFLOAT16
+// Rounding A takes as long as a vector of AVX-512's columns saves: fewer than two are float32's. The same on every CPU,
+// so that what is rounded does not depend on it.
 struct Bfloat16Products {
   static constexpr bool kTurnsFewRows = false;
 
-  explicit HWY_INLINE Bfloat16Products(size_t columns) : pays(columns > kLanes), plain(columns) {}
+  explicit HWY_INLINE Bfloat16Products(size_t columns) : pays(columns > kLanesMax), plain(columns) {}
   HWY_INLINE MatrixB packed(size_t k, size_t n, const float* from) const {
-    return pays ? packed_words(k, n, from) : plain.packed(k, n, from);
+    return pays ? packed_bfloat16(k, n, from) : plain.packed(k, n, from);
   }
   HWY_INLINE void pack_rows(size_t k, size_t n, Range rows, const float* b, size_t row_stride, float* to) const {
-    if (pays) pack_words(k, n, rows, b, row_stride, to);
+    if (pays) pack_bfloat16(k, n, rows, b, row_stride, to);
     else plain.pack_rows(k, n, rows, b, row_stride, to);
   }
   HWY_INLINE void pack_transposed_rows(size_t k, size_t n, Range rows, const float* from, size_t row_stride,
                                        float* to) const {
-    if (pays) pack_words_transposed(k, n, rows, from, row_stride, to);
+    if (pays) pack_bfloat16_transposed(k, n, rows, from, row_stride, to);
     else plain.pack_transposed_rows(k, n, rows, from, row_stride, to);
   }
   HWY_INLINE void multiply(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c,

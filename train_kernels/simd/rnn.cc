@@ -323,7 +323,7 @@ void fill_with(RnnKernels<float>& table) {
 }  // namespace
 
 void fill_rnn_target(RnnKernels<float>& table) { fill_with<Float32Products>(table); }
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16
 void fill_rnn_bfloat16_target(RnnKernels<float>& table) { fill_with<Bfloat16Products>(table); }
 #endif
 

@@ -248,7 +248,7 @@ void winograd_forward(const Conv2dShape& s, Range rows, size_t outputs, const fl
 
 template void winograd_forward<Float32Products>(const Conv2dShape&, Range, size_t, const float*, const float*,
                                                 const float*, Activation, float*, Scratch&);
-#if HWY_TARGET == HWY_AVX3
+#if COT_TARGET_HAS_BFLOAT16
 template void winograd_forward<Bfloat16Products>(const Conv2dShape&, Range, size_t, const float*, const float*,
                                                  const float*, Activation, float*, Scratch&);
 #endif

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -48,7 +49,7 @@ GuardedBuffer<uint8_t> scratch(size_t bytes) { return GuardedBuffer<uint8_t>((by
 class Bfloat16Kernels : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (bfloat16_kernels() == nullptr) GTEST_SKIP() << "this CPU has no AVX512_BF16";
+    if (bfloat16_kernels() == nullptr) GTEST_SKIP() << "this CPU has no products of bfloat16";
   }
   const KernelTable& table() const { return *bfloat16_kernels(); }
   const KernelTableOf<double>& exact() const { return reference_kernels<double>(); }
@@ -114,6 +115,28 @@ TEST_F(Bfloat16Kernels, DenseLayersAreTheReferenceOfRoundedOperands) {
                                           workspace.data());
     }
     EXPECT_TRUE(std::equal(parts.begin(), parts.end(), got.span().begin()));
+  }
+}
+
+// Threads share the packing of weights: their parts begin and end within a group of k.
+TEST_F(Bfloat16Kernels, WeightsThatWerePreparedInPartsAreTheSame) {
+  Prng prng(5);
+  for (const DenseShape& s : {DenseShape{70, 21, 97}, DenseShape{70, 6, 121}, DenseShape{70, 1, 65}}) {
+    const Floats x = draw(s.batch * s.in, prng), w = draw(s.in * s.out, prng), dy = draw(s.batch * s.out, prng);
+    const auto products = [&](size_t cut) {
+      const PreparedWeights forward = PreparedWeights::forward(table(), s, w.data(), Prepare::always, cut);
+      const PreparedWeights backward = PreparedWeights::backward(table(), s, w.data(), Prepare::always, cut);
+      Floats y(s.batch * s.out), dx(s.batch * s.in);
+      GuardedBuffer<uint8_t> workspace = scratch(dense_forward_workspace(s));
+      table().dense_forward(s, {0, s.out}, x.data(), w.data(), forward.data(), nullptr, Activation::none, y.data(),
+                            workspace.data());
+      GuardedBuffer<uint8_t> backward_workspace = scratch(dense_backward_input_workspace(s));
+      table().dense_backward_input(s, {0, s.in}, dy.data(), w.data(), backward.data(), dx.data(),
+                                   backward_workspace.data());
+      return std::pair(y, dx);
+    };
+    const auto whole = products(~size_t{0});
+    for (const size_t cut : {1, 2, 3, 4, 5, 6, 7, 18, 20}) EXPECT_TRUE(products(cut) == whole) << "cut at " << cut;
   }
 }
 
@@ -227,14 +250,31 @@ TEST_F(Bfloat16Kernels, RecurrentLayersKeepToTheirRounding) {
   }
 }
 
-// The definition: pairs of k, of each the odd one first, each sum rounded; denormal numbers are 0; pieces are added.
+float flushed(float v) { return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v; }
+
+// a + b, rounded to odd: cut, and the last bit set if that lost anything.
+float odd_sum(float a, float b) {
+  const float near = a + b, of_b = near - a;
+  const float lost = (a - (near - of_b)) + (b - of_b);  // exact
+  if (lost == 0) return flushed(near);
+  const uint32_t cut = std::bit_cast<uint32_t>(near) - (std::signbit(lost) != std::signbit(near) ? 1 : 0);
+  return flushed(std::bit_cast<float>(cut | 1));
+}
+
+// The definition (gemm_bfloat16_inl.h): pairs of k; of vdpbf16ps each the odd one first and each sum rounded, of bfmmla
+// the pair's sum rounded to odd, and the sum with it; denormal numbers are 0; pieces, of whole groups, are added.
 float defined_sum(const float* x, const float* w, size_t k) {
-  const size_t piece = (piece_length(k) + 1) / 2 * 2;
-  const auto flushed = [](float v) { return std::fabs(v) < 0x1p-126f ? std::copysign(0.0f, v) : v; };
+  const bool is_by_pairs = bfloat16_kernels()->name == "neon_bf16";
+  const size_t group = is_by_pairs ? 4 : 2, piece = (piece_length(k) + group - 1) / group * group;
   float total = 0;
   for (size_t begin = 0; begin < k; begin += piece) {
     float sum = 0;
     for (size_t i = begin; i < std::min(k, begin + piece); i += 2) {
+      const auto product = [&](size_t at) { return at < k ? flushed(rounded(x[at]) * rounded(w[at])) : 0.0f; };
+      if (is_by_pairs) {
+        sum = odd_sum(sum, odd_sum(product(i), product(i + 1)));
+        continue;
+      }
       for (const size_t at : {i + 1, i}) {
         if (at < k) sum = flushed(std::fma(rounded(x[at]), rounded(w[at]), sum));
       }
@@ -246,7 +286,8 @@ float defined_sum(const float* x, const float* w, size_t k) {
 
 TEST_F(Bfloat16Kernels, ASumIsDefinedToTheBit) {
   Prng prng(3);
-  for (const size_t k : {size_t{1}, size_t{2}, size_t{37}, size_t{512}, size_t{513}, size_t{1601}}) {
+  for (const size_t k :
+       {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{8}, size_t{37}, size_t{512}, size_t{513}, size_t{1601}}) {
     const DenseShape s{3, k, 17};
     Floats x = draw(s.batch * k, prng), w = draw(k * s.out, prng), column(k), y(3 * s.out);
     for (size_t i = 0; i < k; ++i) column[i] = w[i * s.out + 5];
@@ -276,6 +317,13 @@ TEST_F(Bfloat16Kernels, WhatIsNotANumberAndWhatIsInfiniteStaysSo) {
     EXPECT_TRUE(std::isnan(y[i]));
     EXPECT_EQ(y[s.out + i], INFINITY);
   }
+}
+
+// For a run on a CPU that is known (an emulated one): else nothing would say that its kernels were not asked.
+TEST(Bfloat16Choice, IsOfTheKernelsOfTheCpu) {
+  const char* const expected = std::getenv("COTERIE_EXPECTED_BFLOAT16");
+  if (expected == nullptr) GTEST_SKIP() << "COTERIE_EXPECTED_BFLOAT16 names none";
+  EXPECT_EQ(bfloat16_kernels() == nullptr ? "none" : bfloat16_kernels()->name, expected);
 }
 
 }  // namespace
