@@ -179,6 +179,51 @@ void block_product(const Block& block, bool by_rows, size_t rows, size_t count, 
   if (i < rows) run(kTilesOf<1>[by_rows][vectors - 1], i);
 }
 
+// A row alone is bound by latency, as in gemm.cc: it meets kPanels whole panels at once, and kMore vectors of the one
+// behind them.
+template <size_t kPanels, size_t kMore, bool kByRows>
+HWY_NOINLINE void row_tile(const uint32_t* a, size_t count, const float* b, size_t b_stride, size_t panel_step,
+                           const MatrixC& c, size_t c_row, size_t column, const Finish& finish) {
+  constexpr size_t kSums = kPanels * kTileVectors + kMore, kWordStep = kByRows ? 1 : kBlockRows;
+  Vector sums[1][kSums];
+  COT_UNROLL for (size_t i = 0; i < kSums; ++i) sums[0][i] = hn::Zero(Tag());
+  for (; count > 0; --count, a += kWordStep, b += b_stride) {
+    const __m512i factor = _mm512_set1_epi32(static_cast<int32_t>(*a));
+    COT_UNROLL for (size_t i = 0; i < kSums; ++i) {
+      const float* const p = b + i / kTileVectors * panel_step + i % kTileVectors * kLanes;
+      sums[0][i].raw = add_products(sums[0][i].raw, factor, _mm512_loadu_si512(p));
+    }
+  }
+  finish_tile(sums, Strip<kSums, false>(kLanes), finish, c, c_row, column);
+}
+
+using RowTile = void (*)(const uint32_t*, size_t, const float*, size_t, size_t, const MatrixC&, size_t, size_t,
+                         const Finish&);
+// kRowTiles<by rows>[panels - 2][vectors behind them]
+template <bool kByRows>
+constexpr RowTile kRowTiles[2][3] = {{row_tile<2, 0, kByRows>, row_tile<2, 1, kByRows>, row_tile<2, 2, kByRows>},
+                                     {row_tile<3, 0, kByRows>, row_tile<3, 1, kByRows>, row_tile<3, 2, kByRows>}};
+
+// The first row of a block times as many of n columns of packed panels as two or three at a time take.
+// Returns how many.
+size_t row_product(const Block& block, bool by_rows, size_t count, const float* b, const MatrixB& matrix, size_t n,
+                   const MatrixC& c, size_t c_row, const Finish& finish) {
+  constexpr size_t kPanel = kTileVectors * kLanes;
+  if (matrix.panel != kPanel) return 0;
+  size_t column = 0;
+  for (size_t left = n / kPanel; left >= 2;) {
+    const size_t panels = left == 2 || left == 4 ? 2 : 3;
+    left -= panels;
+    const size_t rest = n - column - panels * kPanel;
+    const size_t more = rest < kPanel && rest % kLanes == 0 ? rest / kLanes : 0;
+    (by_rows ? kRowTiles<true> : kRowTiles<false>)[panels - 2][more](
+        block.words, count, b + column / kPanel * matrix.panel_stride, matrix.panel, matrix.panel_stride, c, c_row,
+        column, finish);
+    column += panels * kPanel + more * kLanes;
+  }
+  return column;
+}
+
 // Rows [begin, end) of kNv vectors of a panel of float32 as words; of the last vector these lanes.
 template <size_t kNv>
 HWY_NOINLINE void fill_vectors(const float* b, size_t row_stride, size_t begin, size_t end, __mmask16 last, float* to,

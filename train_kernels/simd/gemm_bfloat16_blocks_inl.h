@@ -9,6 +9,8 @@
 //                                  two of k, column of C, columns}
 //   fill_panel                     (b, row_stride, begin, end, columns, to, to_stride): these k of a panel of float32
 //   block_product                  (block, whether it is by rows, rows, groups, panel, c, row of C, finish)
+//   row_product                    (block of one row, whether it is by rows, groups, the first of them in B's panels,
+//                                  B, n, c, row of C, finish): several panels at once; returns of how many columns
 
 void multiply(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const MatrixC& c, const Finish& finish) {
   const size_t k = a.run_count * a.run_length, piece = groups_of(piece_length(k)) * kGroup;
@@ -31,8 +33,10 @@ void multiply(size_t m, size_t n, const MatrixA& a, const MatrixB& b, const Matr
     if (is_packed) {
       for (size_t i = 0; i < m; i += kBlockRows) {
         const size_t rows = fill(i);
-        for (size_t column = 0; column < n; column += b.panel) {
-          const Panel panel{b.base + column / b.panel * b.panel_stride + begin / 2 * b.panel, b.panel, column,
+        const float* piece_of_b = b.base + begin / 2 * b.panel;
+        size_t column = rows == 1 ? row_product(block, by_rows, count, piece_of_b, b, n, c, i, now) : 0;
+        for (; column < n; column += b.panel) {
+          const Panel panel{piece_of_b + column / b.panel * b.panel_stride, b.panel, column,
                             HWY_MIN(b.panel, n - column)};
           block_product(block, by_rows, rows, count, panel, c, i, now);
         }

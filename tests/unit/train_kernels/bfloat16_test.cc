@@ -140,6 +140,33 @@ TEST_F(Bfloat16Kernels, WeightsThatWerePreparedInPartsAreTheSame) {
   }
 }
 
+// A row alone meets several panels at once: every number of them, and of vectors behind them.
+TEST_F(Bfloat16Kernels, ARowAloneHasTheBitsOfOneOfMany) {
+  Prng prng(6);
+  for (const size_t out : {96, 97, 112, 128, 144, 160, 192, 208, 240, 304}) {
+    for (const size_t in : {5, 600}) {
+      const DenseShape s{3, in, out};
+      const Floats x = draw(s.batch * in, prng), w = draw(in * out, prng);
+      const PreparedWeights prepared = PreparedWeights::forward(table(), s, w.data(), Prepare::always);
+      ASSERT_NE(prepared.data(), nullptr);
+      GuardedBuffer<uint8_t> workspace = scratch(dense_forward_workspace(s));
+      const auto forward = [&](size_t batch, const float* rows) {
+        GuardedBuffer<float> y(batch * out);
+        table().dense_forward({batch, in, out}, {0, out}, rows, w.data(), prepared.data(), nullptr, Activation::none,
+                              y.data(), workspace.data());
+        EXPECT_TRUE(y.is_intact());
+        return Floats(y.span().begin(), y.span().end());
+      };
+      const Floats many = forward(3, x.data());
+      for (size_t row = 0; row < 3; ++row) {
+        const Floats alone = forward(1, x.data() + row * in);
+        EXPECT_TRUE(std::equal(alone.begin(), alone.end(), many.begin() + static_cast<ptrdiff_t>(row * out)))
+            << in << " to " << out << ", row " << row;
+      }
+    }
+  }
+}
+
 // Odd channels and widths, strides, dilations, groups, uneven borders, few filters (pixels are joined), several images
 // in one product, and a sum of several pieces.
 std::vector<Conv2dShape> convolutions() {
