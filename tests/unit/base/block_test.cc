@@ -17,5 +17,16 @@ TEST(Block, IsAlignedAndWritableToItsEndWhateverItsSize) {
   }
 }
 
+TEST(Block, BeginsAtALargePageIfItHasAWholeOne) {
+  constexpr uint64_t kLargePage = 2 << 20;
+  for (const uint64_t bytes : {kLargePage, 3 * kLargePage / 2, 5 * kLargePage + 64}) {
+    SCOPED_TRACE(bytes);
+    uint8_t* block = os::allocate_block(bytes, 64);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % kLargePage, 0u);
+    os::free_block(block);
+  }
+}
+
 }  // namespace
 }  // namespace coterie
