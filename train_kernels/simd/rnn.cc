@@ -56,10 +56,11 @@ constexpr size_t kPanelsAtOnce = 3;
 template <class Products>
 HWY_INLINE void product(const Products& products, size_t m, size_t n, const MatrixA& a, const MatrixB& b,
                         const MatrixC& c, const Finish& finish, bool backwards) {
-  const size_t wide = kPanelsAtOnce * b.panel, groups = HWY_MAX(size_t{1}, n / wide);
+  // As many groups as come nearest to that: with all in one there would be no other way round.
+  const size_t wide = kPanelsAtOnce * b.panel, groups = HWY_MAX(size_t{1}, (n + wide / 2) / wide);
   for (size_t i = 0; i < groups; ++i) {
     const size_t group = backwards ? groups - 1 - i : i, column = group * wide;
-    const size_t end = group + 1 == groups ? n : column + wide;  // the last has what is left, too
+    const size_t end = group + 1 == groups ? n : column + wide;  // the last has what is left
     Finish part = finish;
     if (part.bias != nullptr) part.bias += column;
     products.multiply(m, end - column, a,

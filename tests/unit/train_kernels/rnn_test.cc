@@ -36,7 +36,7 @@ TEST(Rnn, EveryCellEqualsTheReference) {
     const RnnShape shapes[] = {
         {cell, 1, 1, 1, 1, 1},         {cell, 5, 3, 4, 7, 7},           {cell, 6, 2, 17, 33, 33, true},
         {cell, 3, 9, 5, 16, 35, true}, {cell, 70, 1, 3, 20, 20},        {cell, 2, 70, 8, 48, 96},
-        {cell, 1, 4, 6, 5, 5, true},   {cell, 9, 8, 12, 50, 50, false},
+        {cell, 1, 4, 6, 5, 5, true},   {cell, 9, 8, 12, 50, 50, false}, {cell, 4, 1, 3, 250, 250},
     };
     for (const RnnShape& s : shapes) {
       for (const bool with_extras : {false, true}) {
