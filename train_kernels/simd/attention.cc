@@ -122,6 +122,10 @@ HWY_INLINE Row row_of(const AttentionShape& s, const Operands& p, const Pair& at
           p.key_mask == nullptr ? nullptr : p.key_mask + at.b * s.keys, s.visible(query)};
 }
 
+// Rows that go through one pass before the next. A pass of a row ends in a largest or a sum, which waits for its
+// vectors one after another; those of several rows wait at the same time. As many rows of 512 keys stay in L1.
+constexpr size_t kRowsTogether = 8;
+
 // q, y: [batch, queries, heads, width]; k, v: [batch, keys, heads, width]; log_sums: [batch, heads, queries]. Rows are
 // q_stride, y_stride, .. floats apart. The scores of kQueriesAtATime queries are in memory at a time.
 void attention_forward(const AttentionShape& s, Range pairs, const AttentionForward<float>& p, void* workspace) {
@@ -138,13 +142,21 @@ void attention_forward(const AttentionShape& s, Range pairs, const AttentionForw
       const size_t rows = HWY_MIN(kQueriesAtATime, s.queries - from), keys = s.visible(from + rows - 1);
       float sums[kQueriesAtATime];
       gemm(rows, keys, left(p.q + at.q + from * s.q_stride, s.q_stride, s.width), k, result(scores, stride), {});
-      for (size_t i = 0; i < rows; ++i) {
-        const Row row = row_of(s, p, at, from + i, scores + i * stride);
-        // A finite shift keeps exp(-inf - shift) at 0 where the query sees nothing: then the sum is 0.
-        const float top = row.prepare(s.scale), lowest = std::numeric_limits<float>::lowest();
-        const float shift = top < lowest ? lowest : top;
-        sums[i] = row.exponentials(shift, keys);
-        p.log_sums[at.log_sums + from + i] = sums[i] == 0 ? HUGE_VALF : shift + std::log(sums[i]);
+      for (size_t first = 0; first < rows; first += kRowsTogether) {
+        const size_t last = HWY_MIN(rows, first + kRowsTogether);
+        float shifts[kRowsTogether];
+        for (size_t i = first; i < last; ++i) {
+          // A finite shift keeps exp(-inf - shift) at 0 where the query sees nothing: then the sum is 0.
+          const float top = row_of(s, p, at, from + i, scores + i * stride).prepare(s.scale);
+          const float lowest = std::numeric_limits<float>::lowest();
+          shifts[i - first] = top < lowest ? lowest : top;
+        }
+        for (size_t i = first; i < last; ++i) {
+          sums[i] = row_of(s, p, at, from + i, scores + i * stride).exponentials(shifts[i - first], keys);
+        }
+        for (size_t i = first; i < last; ++i) {
+          p.log_sums[at.log_sums + from + i] = sums[i] == 0 ? HUGE_VALF : shifts[i - first] + std::log(sums[i]);
+        }
       }
       float* y = p.y + at.y + from * s.y_stride;
       gemm(rows, s.width, left(scores, stride, keys), v, result(y, s.y_stride), {});
@@ -207,16 +219,21 @@ void attention_backward(const AttentionShape& s, Range pairs, const AttentionBac
       const float* dy = p.dy + at.y + from * s.y_stride;
       gemm(rows, keys, left(q, s.q_stride, s.width), k_turned, result(shares, stride), {});
       gemm(rows, keys, left(dy, s.y_stride, s.width), v_turned, result(slopes, stride), {});
-      for (size_t i = 0; i < rows; ++i) {
-        const Row row = row_of(s, p, at, from + i, shares + i * stride);
-        row.prepare(s.scale);
-        // exp(score - log_sum) is the share itself: no sum and no division a second time. A log_sum of infinity makes
-        // all 0.
-        row.exponentials(p.log_sums[at.log_sums + from + i], keys);
-        Vector along = hn::Zero(Tag());
-        for_each_vector(s.width, DotTerm{y + i * s.y_stride, dy + i * s.y_stride, &along});
-        for_each_vector(keys,
-                        ScoreSlopes{row.scores, slopes + i * stride, hn::SumOfLanes(Tag(), along), splat(s.scale)});
+      for (size_t first = 0; first < rows; first += kRowsTogether) {
+        const size_t last = HWY_MIN(rows, first + kRowsTogether);
+        for (size_t i = first; i < last; ++i) {
+          const Row row = row_of(s, p, at, from + i, shares + i * stride);
+          row.prepare(s.scale);
+          // exp(score - log_sum) is the share itself: no sum and no division a second time. A log_sum of infinity makes
+          // all 0.
+          row.exponentials(p.log_sums[at.log_sums + from + i], keys);
+        }
+        for (size_t i = first; i < last; ++i) {
+          Vector along = hn::Zero(Tag());
+          for_each_vector(s.width, DotTerm{y + i * s.y_stride, dy + i * s.y_stride, &along});
+          for_each_vector(keys, ScoreSlopes{shares + i * stride, slopes + i * stride, hn::SumOfLanes(Tag(), along),
+                                            splat(s.scale)});
+        }
       }
       gemm(rows, s.width, left(slopes, stride, keys), k, result(p.dq + at.q + from * s.q_stride, s.q_stride), {});
       // dk [keys, width] and dv get a part from each block of queries, so that they are added to.
