@@ -169,10 +169,50 @@ HWY_INLINE void turn_columns(D d, const float* p, size_t stride, hn::Vec<D> (&co
   columns[3] = hn::InterleaveUpper(d, high02, high13);
 }
 
+#if HWY_TARGET == HWY_AVX3 && !defined(__OPTIMIZE_SIZE__)
+// A block of 16 x 16. Each row's line of the cache is read once: lines of rows a page apart share so few places of L1
+// that four readings of a quarter would be three of L2.
+HWY_INLINE void transpose_block(const float* from, size_t from_stride, float* to, size_t to_stride) {
+  const Tag d;
+  const hn::RepartitionToWide<Tag> pairs;
+  Vector rows[16], turned[16];
+  COT_UNROLL for (size_t r = 0; r < 16; ++r) rows[r] = hn::LoadU(d, from + r * from_stride);
+  COT_UNROLL for (size_t r = 0; r < 16; r += 2) {
+    turned[r] = hn::InterleaveLower(d, rows[r], rows[r + 1]);
+    turned[r + 1] = hn::InterleaveUpper(d, rows[r], rows[r + 1]);
+  }
+  // Block b of rows[4 q + c] becomes column 4 b + c of the four rows from 4 q on.
+  COT_UNROLL for (size_t q = 0; q < 16; q += 4) {
+    COT_UNROLL for (size_t half = 0; half < 2; ++half) {
+      const auto a = hn::BitCast(pairs, turned[q + half]), b = hn::BitCast(pairs, turned[q + 2 + half]);
+      rows[q + 2 * half] = hn::BitCast(d, hn::InterleaveLower(pairs, a, b));
+      rows[q + 2 * half + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, a, b));
+    }
+  }
+  COT_UNROLL for (size_t c = 0; c < 4; ++c) {
+    COT_UNROLL for (size_t half = 0; half < 2; ++half) {
+      // Two blocks of quads 0 and 2, and of quads 1 and 3.
+      const Vector even =
+          half == 0 ? hn::ConcatLowerLower(d, rows[8 + c], rows[c]) : hn::ConcatUpperUpper(d, rows[8 + c], rows[c]);
+      const Vector odd = half == 0 ? hn::ConcatLowerLower(d, rows[12 + c], rows[4 + c])
+                                   : hn::ConcatUpperUpper(d, rows[12 + c], rows[4 + c]);
+      float* const column = to + (8 * half + c) * to_stride;
+      hn::StoreU(hn::OddEvenBlocks(hn::SwapAdjacentBlocks(odd), even), d, column);
+      hn::StoreU(hn::OddEvenBlocks(odd, hn::SwapAdjacentBlocks(even)), d, column + 4 * to_stride);
+    }
+  }
+}
+#endif
+
 template <class D>
 HWY_INLINE void transpose_rows(D d, size_t columns, const float* from, size_t from_stride, float* to,
                                size_t to_stride) {
   size_t c = 0;
+#if HWY_TARGET == HWY_AVX3 && !defined(__OPTIMIZE_SIZE__)
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    for (; c + 16 <= columns; c += 16) transpose_block(from + c, from_stride, to + c * to_stride, to_stride);
+  }
+#endif
   for (; c + 4 <= columns; c += 4) {
     hn::Vec<D> turned[4];
     turn_columns(d, from + c, from_stride, turned);
@@ -226,6 +266,25 @@ HWY_INLINE MatrixB pack_b_transposed(size_t k, size_t n, const float* from, size
   return packed_b(k, n, to);
 }
 
+// to[j] = the sum of from[i, j] over i, for kWide vectors of columns: even rows and odd ones apart.
+template <size_t kWide>
+HWY_INLINE void whole_column_sums(size_t rows, size_t stride, const float* from, float* to) {
+  const Tag d;
+  Vector even[kWide], odd[kWide];
+  COT_UNROLL for (size_t v = 0; v < kWide; ++v) even[v] = odd[v] = hn::Zero(d);
+  size_t i = 0;
+  for (; i + 2 <= rows; i += 2, from += 2 * stride) {
+    COT_UNROLL for (size_t v = 0; v < kWide; ++v) {
+      even[v] = hn::Add(even[v], hn::LoadU(d, from + v * kLanes));
+      odd[v] = hn::Add(odd[v], hn::LoadU(d, from + stride + v * kLanes));
+    }
+  }
+  COT_UNROLL for (size_t v = 0; v < kWide; ++v) {
+    if (i < rows) even[v] = hn::Add(even[v], hn::LoadU(d, from + v * kLanes));
+    hn::StoreU(hn::Add(even[v], odd[v]), d, to + v * kLanes);
+  }
+}
+
 // to[j] = the sum of from[i, j] over i.
 COT_INLINE_UNLESS_SMALL void column_sums(size_t rows, size_t columns, const float* from, float* to) {
   const Tag d;
@@ -247,19 +306,15 @@ COT_INLINE_UNLESS_SMALL void column_sums(size_t rows, size_t columns, const floa
     }
     return;
   }
-  for (size_t j = 0; j < columns; j += kLanes) {
-    const size_t lanes = HWY_MIN(kLanes, columns - j);
-    Vector even = hn::Zero(d), odd = hn::Zero(d);
-    size_t i = 0;
-    if (lanes == kLanes) {
-      for (; i + 2 <= rows; i += 2) {
-        even = hn::Add(even, hn::LoadU(d, from + i * columns + j));
-        odd = hn::Add(odd, hn::LoadU(d, from + (i + 1) * columns + j));
-      }
-    }
-    for (; i < rows; ++i) even = hn::Add(even, load_n(from + i * columns + j, lanes));
-    store_n(hn::Add(even, odd), to + j, lanes);
-  }
+  // Some vectors at a time, so that neither a page nor what the hardware fetches ahead of a line is left after one.
+  constexpr size_t kWide = 4;
+  size_t j = 0;
+  for (; j + kWide * kLanes <= columns; j += kWide * kLanes) whole_column_sums<kWide>(rows, columns, from + j, to + j);
+  for (; j + kLanes <= columns; j += kLanes) whole_column_sums<1>(rows, columns, from + j, to + j);
+  if (j == columns) return;
+  Vector sum = hn::Zero(d);
+  for (size_t i = 0; i < rows; ++i) sum = hn::Add(sum, load_n(from + i * columns + j, columns - j));
+  store_n(sum, to + j, columns - j);
 }
 
 }  // namespace coterie::kernels::simd::HWY_NAMESPACE
