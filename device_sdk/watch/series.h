@@ -9,8 +9,8 @@
 
 namespace coterie {
 
-// Whether a loss runs away before there are windows to compare: at the steps 32, 64, 128 and so on, the least loss of the
-// last quarter of all steps so far is above twice the mean of their first quarter. If single losses are distributed
+// Whether a loss runs away before there are windows to compare: at the steps 32, 64, 128 and so on, the least loss of
+// the last quarter of all steps so far is above twice the mean of their first quarter. If single losses are distributed
 // exponentially, as with a batch of 1, chance alone brings that about in one training of 6,000.
 class RunawayLoss {
  public:

@@ -1,5 +1,5 @@
-// LSTM and GRU, as the format has them of ONNX: input [steps, batch, inputs], weights [directions, gates * hidden, inputs]
-// and [directions, gates * hidden, hidden], both biases in one [directions, 2 * gates * hidden], initial states
+// LSTM and GRU, as the format has them of ONNX: input [steps, batch, inputs], weights [directions, gates * hidden,
+// inputs] and [directions, gates * hidden, hidden], both biases in one [directions, 2 * gates * hidden], initial states
 // [directions, batch, hidden]. The order of gates is ONNX's: input, output, forget, cell; update, reset, hidden. A GRU
 // resets its state in front of the product (linear_before_reset 0), whatever the file was made of.
 #include <algorithm>

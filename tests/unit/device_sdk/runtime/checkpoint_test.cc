@@ -331,19 +331,6 @@ TEST(Checkpoint, OfOtherDataOfTheSameSizeIsRefused) {
   EXPECT_ERROR(of_other.restore_checkpoint(path), ErrorCode::conflict, "not the same: data");
 }
 
-// A model file has a checksum of its own, elsewhere: it is told as a model, not as damage.
-TEST(Checkpoint, AnotherKindOfFileIsToldAsThat) {
-  const TemporaryDirectory directory;
-  const std::string path = directory / "checkpoint";
-  Examples examples(kCount, 4, 2);
-  const Model model = tiny_model();
-  Trainer trainer = make_trainer(model, settings_with(OptimizerKind::sgd), examples);
-  overwrite(path, Bytes(model.file().begin(), model.file().end()));
-  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::conflict, "is a file of kind model; name one");
-  overwrite(path, Bytes(100, 'x'));
-  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::data_loss, "damaged, or no checkpoint");
-}
-
 TEST(Checkpoint, OfBeforeCheckpointsSaidOfWhichTrainingTheyAreIsRefused) {
   const TemporaryDirectory directory;
   const std::string path = directory / "checkpoint";
@@ -389,6 +376,8 @@ TEST(Checkpoint, WithARightChecksumOverWrongContentsIsStillRefused) {
 
   overwrite(path, with_checksum(encode(RetryWindow{1, 2, "not a checkpoint"})));
   EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::malformed, "expected checkpoint");
+  overwrite(path, encode(RetryWindow{1, 2, "another kind of file, with no such checksum"}));
+  EXPECT_ERROR(trainer.restore_checkpoint(path), ErrorCode::conflict, "is a file of kind retry_window; name one");
 }
 
 TEST(Checkpoint, WithAHeaderThatTrainingCannotReachIsRefused) {

@@ -23,7 +23,7 @@ TEST(LossWindows, MeansAreByExample) {
   EXPECT_DOUBLE_EQ(second->first, first->loss);
 }
 
-// Of one epoch there is no window before: a loss that grows from step to step is told within it.
+// A training of one epoch has no window before it: a loss that grows from step to step is told within it.
 TEST(LossWindows, ALossThatRunsAwayInTheFirstWindowIsToldThere) {
   constexpr uint64_t kExamples = 4;
   LossWindows windows(57);
@@ -58,7 +58,7 @@ TEST(LossWindows, ARiseThatIsSmallOrHasEndedIsNone) {
   EXPECT_EQ(told([](int) { return 2.0; }), 0);
   EXPECT_EQ(told([](int step) { return step < 9 ? 1.0 : 2.0; }), 0) << "twice is not above twice";
   EXPECT_EQ(told([](int step) { return step == 64 ? 1.0 : step; }), 32);
-  EXPECT_EQ(told([](int step) { return step < 200 ? 1.0 : 5.0; }), 256);
+  EXPECT_EQ(told([](int step) { return step < 200 ? 1.0 : 5.0; }), 512);
   EXPECT_EQ(told([](int step) { return step > 100 && step % 8 != 0 ? 100.0 : 1.0; }), 0) << "some lie low";
   EXPECT_EQ(told([](int step) { return -1.0 * step; }), 0) << "a loss below 0 has no such measure";
 }

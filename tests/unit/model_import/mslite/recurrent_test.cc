@@ -11,7 +11,7 @@ constexpr int kSteps = 4, kInputs = 3, kHidden = 2;
 
 double sigmoid(double v) { return 1 / (1 + std::exp(-v)); }
 
-// Of one direction: gate `g` of unit `u`, from weights() of [directions, gates, hidden, columns].
+// One direction: gate `g` of unit `u`, from weights() of [directions, gates, hidden, columns].
 struct Cell {
   int gates, direction;
   int row(int g, int u) const { return (direction * gates + g) * kHidden + u; }
@@ -52,11 +52,10 @@ void gru_step(const Cell& cell, const double* x, Numbers& h) {
 }
 
 // [steps, directions, 1, hidden], or [directions, 1, hidden] of the last states.
-Numbers recurrent(const Numbers& x, bool is_lstm, int directions, bool is_last, const Numbers& first) {
+Numbers recurrent(const Numbers& x, bool is_lstm, int directions, bool is_last) {
   Numbers y(static_cast<size_t>((is_last ? 1 : kSteps) * directions * kHidden));
   for (int d = 0; d < directions; ++d) {
     Numbers h(kHidden), c(kHidden);
-    for (int u = 0; u < kHidden && !first.empty(); ++u) h[static_cast<size_t>(u)] = first[static_cast<size_t>(u)];
     for (int t = 0; t < kSteps; ++t) {
       const int step = d == 0 ? t : kSteps - 1 - t;
       const Cell cell{is_lstm ? 4 : 3, d};
@@ -70,17 +69,16 @@ Numbers recurrent(const Numbers& x, bool is_lstm, int directions, bool is_last, 
 }
 
 // The batch first, before the layer and behind it.
-Case layer(const char* name, bool is_lstm, int directions, bool is_last, const Numbers& first = {}) {
+Case layer(const char* name, bool is_lstm, int directions, bool is_last, bool is_flat = false) {
   const auto make = [=](MsliteBuild& b, uint32_t x) {
     const int gates = is_lstm ? 4 : 3;
     const uint32_t in = b.value("in", {kSteps, 1, kInputs}), w = b.weights("w", {directions, gates * kHidden, kInputs}),
                    r = b.weights("r", {directions, gates * kHidden, kHidden}),
                    bias = b.weights("bias", {directions, 2 * gates * kHidden});
-    const std::vector<int32_t> state{directions, 1, kHidden};
-    std::vector<float> zeros(static_cast<size_t>(directions * kHidden));
-    const uint32_t h = first.empty() ? b.reals("h", state, zeros)
-                                     : b.reals("h", {1, kHidden}, {first.begin(), first.end()}),
-                   c = b.reals("c", state, zeros);
+    const std::vector<int32_t> state{directions, 1, kHidden},
+        given = is_flat ? std::vector<int32_t>{1, kHidden} : state;
+    const std::vector<float> zeros(static_cast<size_t>(directions * kHidden));
+    const uint32_t h = b.reals("h", given, zeros), c = b.reals("c", given, zeros);
     const uint32_t all = b.value("all", {kSteps, directions, 1, kHidden}), last = b.value("h_last", state),
                    cell = b.value("c_last", state);
     b.op(MsliteOp::transpose, {x, b.integers("to_steps", {1, 0, 2})}, {in});
@@ -100,18 +98,16 @@ Case layer(const char* name, bool is_lstm, int directions, bool is_last, const N
     b.op(MsliteOp::transpose, {all, b.integers("to_batch", {2, 0, 1, 3})}, {y});
     return y;
   };
-  return {name, {1, kSteps, kInputs}, make, [=](const Numbers& x) {
-            return recurrent(x, is_lstm, directions, is_last, first);
-          }};
+  return {
+      name, {1, kSteps, kInputs}, make, [=](const Numbers& x) { return recurrent(x, is_lstm, directions, is_last); }};
 }
 
 TEST(MsliteRecurrent, EachFormAgrees) {
-  const Numbers first{0.5, -0.75};
-  for (const Case& each :
-       {layer("lstm", true, 1, false), layer("lstm, both directions", true, 2, false),
-        layer("lstm, its last state", true, 2, true), layer("gru", false, 1, false),
-        layer("gru, both directions", false, 2, false), layer("gru, its last state", false, 1, true),
-        layer("lstm from a state", true, 1, false, first), layer("gru from a state", false, 1, true, first)}) {
+  for (const Case& each : {layer("lstm", true, 1, false), layer("lstm, both directions", true, 2, false),
+                           layer("lstm, its last state", true, 2, true), layer("gru", false, 1, false),
+                           layer("gru, both directions", false, 2, false), layer("gru, its last state", false, 1, true),
+                           layer("lstm, states [batch, hidden]", true, 1, false, true),
+                           layer("gru, state [batch, hidden]", false, 1, true, true)}) {
     expect_all_agree(each);
   }
 }
