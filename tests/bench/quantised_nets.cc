@@ -7,6 +7,7 @@
 
 #include "base/os/file.h"
 #include "device_sdk/runtime/dataset_source.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/trainer.h"
 #include "tests/bench/built_net.h"
 #include "tools/data/load.h"

@@ -1,4 +1,4 @@
-// --head: of `model train` and `evaluate`.
+// --head: of `model train`, `evaluate` and `quantise`.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// --ignore-label: of `model train` and `evaluate`, `demo` and `simulate`.
+// --ignore-label: of `model train`, `evaluate` and `quantise`, `demo` and `simulate`.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace coterie {
 
-inline void add_ignore_label(CLI::App& command, std::optional<int32_t>& label) {
-  command
+inline CLI::Option* add_ignore_label(CLI::App& command, std::optional<int32_t>& label) {
+  return command
       .add_option_function<std::string>(
           "--ignore-label", [&label](const std::string& text) { label = parse_ignore_label(text).value(); },
           "examples with this label have no loss and are counted nowhere: -100, 255, or a class")

@@ -10,6 +10,7 @@
 #include "tools/cli/table.h"
 #include "tools/model/int8_outputs.h"
 #include "tools/model/measure.h"
+#include "tools/model/own_targets.h"
 
 namespace coterie {
 namespace {
@@ -24,6 +25,16 @@ Result<Measured> measure_opened(const OpenedModel& opened, ExampleSource& exampl
   return measure(passing, outputs, loss, names, threads, unit);
 }
 
+// A network in int8 has the model's own output: of several heads' targets that of the first is left, and `loss` is its.
+Result<std::optional<OwnTargets>> own_targets(const OpenedModel& opened, ExampleSource& examples, uint64_t cells,
+                                              LossSettings& loss) {
+  if (!opened.int8 || loss.heads.empty()) return std::optional<OwnTargets>();
+  COT_TRY(check_loss_heads(loss));
+  COT_ASSIGN(OwnTargets own, OwnTargets::create(examples, cells, opened.model, loss));
+  loss = loss_of_own_output(loss);
+  return std::optional(std::move(own));
+}
+
 }  // namespace
 
 ExitCode evaluate_model(const EvaluateOptions& options) {
@@ -36,7 +47,11 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   LossSettings loss = loss_for(data->judges().header(), options.loss);
   loss.ignore_label = options.ignore_label;
   set_heads(loss, options.heads);
-  InterruptibleSource examples(data->judges());
+  InterruptibleSource source(data->judges());
+  Result<std::optional<OwnTargets>> own =
+      own_targets(*opened, source, elements(data->judges().header().target.shape), loss);
+  if (!own) return fail_on_input(kCommand, own.error().with_context(options.model + " on " + options.data));
+  ExampleSource& examples = *own ? static_cast<ExampleSource&>(**own) : source;
   const double unit = static_cast<double>(data->judges().header().target.scale);
   Result<std::optional<AugmentedSource>> images = judged(examples, opened->model, loss, options.augment);
   if (!images) return fail_on_input(kCommand, images.error());

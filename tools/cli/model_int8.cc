@@ -28,13 +28,13 @@ std::string table_of_widths(const FullQuantiseReport& report) {
   uint64_t beside = report.file.size();
   for (const Int8LayerReport& row : report.layers) {
     const auto& weights = row.weights;
-    table.add({shortened_in_middle(row.name, 20), row.op, weights ? std::to_string(weights->bits) : "",
-               weights ? share(weights->bytes) : "", weights ? "+" + format_fixed(weights->price.value_or(0), 4) : "",
-               weights_text(row), format_fixed(row.signal_to_noise_db, 1)});
+    table.add({row.name, row.op, weights ? std::to_string(weights->bits) : "", weights ? share(weights->bytes) : "",
+               weights ? "+" + format_fixed(weights->price.value_or(0), 4) : "", weights_text(row),
+               format_fixed(row.signal_to_noise_db, 1)});
     if (weights) beside -= std::min(beside, weights->bytes);
   }
   table.add({"all else", "", "", share(beside), "", "", ""});
-  return table.text();
+  return table.text_within(kReportColumns);
 }
 
 // What is told of rows.
@@ -60,7 +60,7 @@ QuantiseOutcome outcome_of(FullQuantiseReport& report, bool has_ratio) {
     }
     outcome.rows->push_back(std::move(one));
   }
-  outcome.table = has_ratio ? table_of_widths(report) : table.text();
+  outcome.table = has_ratio ? table_of_widths(report) : table.text_within(kReportColumns);
   outcome.worst =
       "Furthest from float32 are " +
       worst_names(report.layers, [](const Int8LayerReport& row) { return row.signal_to_noise_db; }) +
@@ -106,7 +106,8 @@ std::string table_of(const Int8Program& program) {
                is_bounded ? std::to_string(step->to.low) + " to " + std::to_string(step->to.high) : ""});
   }
   return "it computes in int8, real = scale * (q - zero)" +
-         std::string(program.has_softmax ? "; softmax behind it is float32" : "") + "\n\n" + table.text();
+         std::string(program.has_softmax ? "; softmax behind it is float32" : "") + "\n\n" +
+         table.text_within(kReportColumns);
 }
 
 nlohmann::json json_of(const Int8Program& program) {

@@ -1,10 +1,14 @@
 #include "tools/cli/model_quantise.h"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/os/file.h"
+#include "device_sdk/runtime/augment.h"
 #include "tools/cli/distinct_files.h"
+#include "tools/cli/head_report.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/quantise_outcome.h"
@@ -12,6 +16,7 @@
 #include "tools/cli/table.h"
 #include "tools/demo/progress.h"
 #include "tools/model/measure.h"
+#include "tools/model/own_targets.h"
 #include "tools/model/quantise.h"
 #include "tools/ranges/range_answer.h"
 
@@ -25,8 +30,6 @@ std::string shape_text(const Shape& shape) {
   for (const int64_t size : shape) text += (text.empty() ? "" : "x") + std::to_string(size);
   return text;
 }
-
-constexpr int kNameColumns = 17;  // with all others a row fits 80
 
 std::string range_text(const WeightForm& form) {
   return std::string(form.bits == 1 ? "mean" : to_string(form.rule)) + (form.is_compensated ? ", OPTQ" : "") +
@@ -42,21 +45,44 @@ double ratio_of(const QuantiseOutcome& outcome, uint64_t bytes_before) {
   return static_cast<double>(bytes_before) / static_cast<double>(outcome.file.size());
 }
 
-void print_outcome(const QuantiseOutcome& outcome, uint64_t bytes_before, bool is_classified) {
-  print_text(
-      outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
-      format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " + format_fixed(outcome.calibration_loss, 4) +
-      " kept;\n" + (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
-      "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
-      " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
-      format_bytes(outcome.file.size()) + ", " + format_fixed(ratio_of(outcome, bytes_before), 1) + " times smaller\n");
+// What each head was worth, and is.
+std::string heads_text(const QuantiseOutcome& outcome) {
+  if (outcome.heads_before.empty()) return "";
+  using enum Table::Align;
+  Table table(
+      {{"HEAD"}, {"LOSS"}, {"BEFORE", right}, {"AFTER", right}, {"MEASURE"}, {"BEFORE", right}, {"AFTER", right}});
+  const auto value = [](const HeadResult& head) -> std::string {
+    if (head.measure == HeadMeasure::none) return "";
+    return head.measure == HeadMeasure::accuracy ? format_percent(head.value) : format_fixed(head.value, 4);
+  };
+  for (size_t i = 0; i < outcome.heads_before.size(); ++i) {
+    const HeadResult &before = outcome.heads_before[i], &after = outcome.heads_after[i];
+    table.add({before.output, std::string(to_string(before.loss)), format_fixed(before.loss_mean, 4),
+               format_fixed(after.loss_mean, 4),
+               before.measure == HeadMeasure::none ? "" : std::string(to_string(before.measure)), value(before),
+               value(after)});
+  }
+  return "\n" + table.text_within(kReportColumns);
 }
 
-nlohmann::json json_of(const Evaluation& evaluation, uint64_t bytes) {
-  return {{"accuracy", evaluation.accuracy},
-          {"loss", evaluation.loss_mean},
-          {"examples", evaluation.examples},
-          {"bytes", bytes}};
+void print_outcome(const QuantiseOutcome& outcome, uint64_t bytes_before, bool is_classified) {
+  print_text(outcome.table + "\ncalibration loss " + format_fixed(outcome.calibration_exact, 4) + " as float32, " +
+             format_fixed(outcome.calibration_plain, 4) + " by min-max alone, " +
+             format_fixed(outcome.calibration_loss, 4) + " kept;\n" +
+             (outcome.is_equalised ? "layers are equalised" : "layers stay as they were") +
+             "\nbefore: " + worth(outcome.before, is_classified) + " on " + format_count(outcome.before.examples) +
+             " examples, " + format_bytes(bytes_before) + "\nafter:  " + worth(outcome.after, is_classified) + ", " +
+             format_bytes(outcome.file.size()) + ", " + format_fixed(ratio_of(outcome, bytes_before), 1) +
+             " times smaller\n" + heads_text(outcome));
+}
+
+nlohmann::json json_of(const Evaluation& evaluation, const std::vector<HeadResult>& heads, uint64_t bytes) {
+  nlohmann::json all = {{"accuracy", evaluation.accuracy},
+                        {"loss", evaluation.loss_mean},
+                        {"examples", evaluation.examples},
+                        {"bytes", bytes}};
+  if (!heads.empty()) all["heads"] = heads_json(heads);
+  return all;
 }
 
 nlohmann::json json_of(const QuantiseOutcome& outcome, uint64_t bytes_before, double drop) {
@@ -66,8 +92,8 @@ nlohmann::json json_of(const QuantiseOutcome& outcome, uint64_t bytes_before, do
            {{"float32", outcome.calibration_exact},
             {"min_max", outcome.calibration_plain},
             {"kept", outcome.calibration_loss}}},
-          {"before", json_of(outcome.before, bytes_before)},
-          {"after", json_of(outcome.after, outcome.file.size())},
+          {"before", json_of(outcome.before, outcome.heads_before, bytes_before)},
+          {"after", json_of(outcome.after, outcome.heads_after, outcome.file.size())},
           {"ratio", ratio_of(outcome, bytes_before)},
           {"drop", drop}};
 }
@@ -87,13 +113,13 @@ std::string table_of_widths(const QuantiseReport& report) {
   };
   uint64_t beside = report.file.size();
   for (const QuantisedLayer& layer : report.layers) {
-    table.add({shortened_in_middle(layer.name, kNameColumns), format_count(elements(layer.shape)),
-               std::to_string(layer.form.bits), share(layer.bytes), "+" + format_fixed(layer.price.value_or(0), 4),
-               range_text(layer.form), short_number(layer.loss.cosine, "%.4f")});
+    table.add({layer.name, format_count(elements(layer.shape)), std::to_string(layer.form.bits), share(layer.bytes),
+               "+" + format_fixed(layer.price.value_or(0), 4), range_text(layer.form),
+               short_number(layer.loss.cosine, "%.4f")});
     beside -= std::min(beside, layer.bytes);
   }
   table.add({"all else", "", "", share(beside), "", "", ""});
-  return table.text();
+  return table.text_within(kReportColumns);
 }
 
 }  // namespace
@@ -121,6 +147,24 @@ double drop_between(const Evaluation& before, const Evaluation& after, bool is_c
   if (is_classified) return before.accuracy - after.accuracy;
   const double grown = after.loss_mean - before.loss_mean;
   return before.loss_mean > 0 ? grown / before.loss_mean : grown;
+}
+
+double drop_between(std::span<const HeadResult> before, std::span<const HeadResult> after) {
+  const auto worth = [](const HeadResult& head) {
+    return Evaluation{.loss_mean = head.loss_mean, .accuracy = head.value};
+  };
+  double most = -std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const double drop = drop_between(worth(before[i]), worth(after[i]), before[i].measure == HeadMeasure::accuracy);
+    if (std::isnan(drop)) return drop;
+    most = std::max(most, drop);
+  }
+  return most;
+}
+
+bool is_allowed(double drop, double drop_max) {
+  constexpr double kRoundOff = 1e-9;
+  return drop <= drop_max + kRoundOff;
 }
 
 std::string short_number(double value, const char* format) {
@@ -158,7 +202,7 @@ Result<QuantiseOutcome> quantise_weights(const QuantiseTask& task) {
                              {"cosine", layer.loss.cosine}});
     if (layer.price) outcome.rows->back()["loss_alone"] = *layer.price;
   }
-  outcome.table = task.target_ratio() ? table_of_widths(report) : table.text();
+  outcome.table = task.target_ratio() ? table_of_widths(report) : table.text_within(kReportColumns);
   outcome.worst =
       "Most was lost in " + worst_names(report.layers, [](const QuantisedLayer& layer) { return layer.loss.cosine; }) +
       (task.target_ratio() ? "; a smaller --target-ratio leaves more bits" : "; --keep leaves a weight as float32");
@@ -210,6 +254,36 @@ Status write_model(const QuantiseOptions& options, const QuantiseOutcome& outcom
   return {};
 }
 
+// The examples as the loss is to see them: images resized and normalised; for what has the model's own output alone the
+// target of that.
+class SeenExamples {
+ public:
+  explicit SeenExamples(ExampleSource& examples) : examples_(examples) {}
+  SeenExamples(const SeenExamples&) = delete;
+  SeenExamples& operator=(const SeenExamples&) = delete;
+
+  // `cells`: of a target.
+  Status prepare(uint64_t cells, const Model& model, const LossSettings& loss, const QuantiseOptions& options) {
+    if (options.is_full && !loss.heads.empty()) {
+      COT_ASSIGN(OwnTargets own, OwnTargets::create(examples_, cells, model, loss));
+      own_ = std::move(own);
+    }
+    COT_ASSIGN(images_, judged(own_ ? static_cast<ExampleSource&>(*own_) : examples_, model,
+                               options.is_full ? loss_of_own_output(loss) : loss, options.augment));
+    return {};
+  }
+  ExampleSource& source() {
+    if (images_) return *images_;
+    return own_ ? static_cast<ExampleSource&>(*own_) : examples_;
+  }
+  uint64_t target_elements(uint64_t cells) const { return own_ ? own_->own_elements() : cells; }
+
+ private:
+  InterruptibleSource examples_;
+  std::optional<OwnTargets> own_;
+  std::optional<AugmentedSource> images_;
+};
+
 ExitCode quantise_without_data(const QuantiseOptions& options, const Model& model, const ActivationHistograms& ranges) {
   const Result<QuantiseOutcome> outcome = quantise_unmeasured(model, ranges, options.weight_bits.value_or(8));
   if (!outcome) return fail_on_input(kCommand, outcome.error().with_context(options.from));
@@ -245,15 +319,25 @@ ExitCode quantise_model(const QuantiseOptions& options) {
   if (options.data.empty()) return quantise_without_data(options, *model, *ranges);
   Result<LocalData> data = open_data(options.data);
   if (!data) return fail_on_input(kCommand, data.error());
-  const LossSettings loss = loss_for(data->judges().header(), std::nullopt);
-  InterruptibleSource calibration(data->examples), judges(data->judges());
+  LossSettings loss = loss_for(data->judges().header(), options.loss);
+  loss.ignore_label = options.ignore_label;
+  set_heads(loss, options.heads);
+  if (const Status sound = check_loss_heads(loss); !sound) return fail_on_input(kCommand, sound.error());
+  SeenExamples calibration(data->examples), judges(data->judges());
+  const uint64_t cells = elements(data->judges().header().target.shape);
+  for (SeenExamples* const examples : {&calibration, &judges}) {
+    const Status seen = examples->prepare(cells, *model, loss, options);
+    if (!seen) return fail_on_input(kCommand, seen.error().with_context(options.from + " on " + options.data));
+  }
+  const uint64_t target_elements = calibration.target_elements(cells);
+  if (options.is_full) loss = loss_of_own_output(loss);
   ProgressLine progress(stderr, false);
   const QuantiseTask task{options,
                           *model,
-                          calibration,
-                          judges,
+                          calibration.source(),
+                          judges.source(),
                           loss,
-                          elements(data->judges().header().target.shape),
+                          target_elements,
                           [&](size_t tried, size_t in_all) {
                             const double ratio = static_cast<double>(tried) / static_cast<double>(in_all);
                             progress.show("remedies " + bar(ratio, 20, progress.terminal()) + " " +
@@ -263,12 +347,12 @@ ExitCode quantise_model(const QuantiseOptions& options) {
   const Result<QuantiseOutcome> outcome = options.is_full ? quantise_throughout(task) : quantise_weights(task);
   progress.clear();
   if (!outcome) return fail_on_input(kCommand, outcome.error().with_context(options.from + " on " + options.data));
-  const bool is_classified = loss.target == TargetKind::labels;
-  const double drop = drop_between(outcome->before, outcome->after, is_classified);
+  const bool is_classified = loss_of_own_output(loss).target == TargetKind::labels;
+  const double drop = outcome->heads_before.empty() ? drop_between(outcome->before, outcome->after, is_classified)
+                                                    : drop_between(outcome->heads_before, outcome->heads_after);
   if (options.as_json) print_json(json_of(*outcome, model->file().size(), drop));
   else print_outcome(*outcome, model->file().size(), is_classified);
-  // Written so that a drop that is no number is refused, too.
-  if (!(drop <= options.drop_max)) {
+  if (!is_allowed(drop, options.drop_max)) {
     print_error(kCommand, Error(ErrorCode::conflict, "nothing is written: the drop is " + format_percent(drop) +
                                                          ", at most " + format_percent(options.drop_max) +
                                                          " is allowed (--max-drop). " + outcome->worst));

@@ -1,7 +1,11 @@
 // coterie model quantise and dequantise: their grammar.
 #include "device_sdk/runtime/limits.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/augment_option.h"
+#include "tools/cli/head_option.h"
 #include "tools/cli/help.h"
+#include "tools/cli/ignore_label_option.h"
+#include "tools/cli/loss_option.h"
 #include "tools/cli/model_quantise.h"
 #include "tools/data/load.h"
 
@@ -22,15 +26,20 @@ void add_quantise(CLI::App& model, Invocation& invocation) {
   const auto options = std::make_shared<QuantiseOptions>();
   command->add_option("FILE", options->from, "model file")->required()->type_name("");
   command->add_option("-o,--file", options->to, "where to write it")->required()->type_name("FILE");
-  command
-      ->add_option("--data", options->data,
-                   std::string("a data set file, ") + kDataNames +
-                       "; with --ranges it may be left out: nothing is measured then")
-      ->type_name("DATA");
+  CLI::Option* const data = command
+                                ->add_option("--data", options->data,
+                                             std::string("a data set file, ") + kDataNames +
+                                                 "; with --ranges it may be left out: nothing is measured then")
+                                ->type_name("DATA");
+  CLI::Option* const loss = add_loss(*command, options->loss)->needs(data);
+  add_heads(*command, options->heads)->excludes(loss)->needs(data);
+  add_ignore_label(*command, options->ignore_label)->needs(data);
+  add_augment(*command, options->augment, "as in training; of it resize and normalise count here")->needs(data);
   command
       ->add_option_function<std::string>(
           "--max-drop", [options](const std::string& text) { options->drop_max = *parse_drop(text); },
-          "accuracy that may be lost (of numbers: by how much the loss may grow), else nothing is written")
+          "accuracy that may be lost (of numbers: by how much the loss may grow; of each head), else nothing is "
+          "written")
       ->type_name("X%")
       ->default_str("0.5%")
       ->check(checked_by(parse_drop));

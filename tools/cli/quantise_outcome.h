@@ -19,6 +19,8 @@
 
 namespace coterie {
 
+inline constexpr int kReportColumns = 80;
+
 struct QuantiseTask {
   const QuantiseOptions& options;
   const Model& model;
@@ -36,6 +38,7 @@ struct QuantiseTask {
 struct QuantiseOutcome {
   Bytes file;
   Evaluation before, after;
+  std::vector<HeadResult> heads_before, heads_after;
   double calibration_exact = 0, calibration_plain = 0, calibration_loss = 0;
   bool is_equalised = false;
   std::string table;                     // for people
@@ -75,6 +78,10 @@ void take(Report& report, QuantiseOutcome& outcome) {
   outcome.calibration_plain = report.calibration_plain;
   outcome.calibration_loss = report.calibration_loss;
   outcome.is_equalised = report.is_equalised;
+  if constexpr (requires { report.heads_before; }) {
+    outcome.heads_before = std::move(report.heads_before);
+    outcome.heads_after = std::move(report.heads_after);
+  }
 }
 
 }  // namespace coterie

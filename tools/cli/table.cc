@@ -43,10 +43,25 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
+std::string Table::text() const { return text_of(rows_); }
+
+std::string Table::text_within(int columns) const {
+  constexpr int kNameColumnsMin = 8;
+  int beside = 0;
+  for (size_t i = 1; i < columns_.size(); ++i) {
+    int width = width_of(columns_[i].title);
+    for (const auto& row : rows_) width = std::max(width, width_of(row[i]));
+    beside += 2 + width;
+  }
+  auto rows = rows_;
+  for (auto& row : rows) row[0] = shortened_in_middle(row[0], std::max(kNameColumnsMin, columns - beside));
+  return text_of(rows);
+}
+
+std::string Table::text_of(const std::vector<std::vector<std::string>>& rows) const {
   std::vector<int> widths;
   for (const Column& column : columns_) widths.push_back(width_of(column.title));
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::string text;
@@ -62,7 +77,7 @@ std::string Table::text() const {
     text += line + "\n";
   };
   add_line([&](size_t i) -> const std::string& { return columns_[i].title; });
-  for (const auto& row : rows_) add_line([&](size_t i) -> const std::string& { return row[i]; });
+  for (const auto& row : rows) add_line([&](size_t i) -> const std::string& { return row[i]; });
   return text;
 }
 

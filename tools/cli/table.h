@@ -23,8 +23,13 @@ class Table {
   bool empty() const { return rows_.empty(); }
   // Title line and rows, two blanks between columns, no blanks at the end of a line.
   std::string text() const;
+  // The same in at most so many columns: what is too long in the first column is cut in the middle, as endings tell
+  // names apart, down to 8 columns where the others leave no more.
+  std::string text_within(int columns) const;
 
  private:
+  std::string text_of(const std::vector<std::vector<std::string>>& rows) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

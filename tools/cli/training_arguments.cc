@@ -2,13 +2,14 @@
 #include <memory>
 
 #include "device_sdk/runtime/limits.h"
-#include "proto/messages/augmentation.h"
 #include "proto/messages/quantised_training_text.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/augment_option.h"
 #include "tools/cli/byte_count.h"
 #include "tools/cli/head_option.h"
 #include "tools/cli/help.h"
 #include "tools/cli/ignore_label_option.h"
+#include "tools/cli/loss_option.h"
 #include "tools/cli/model_evaluate.h"
 #include "tools/cli/model_fine_tune.h"
 #include "tools/cli/model_predict.h"
@@ -30,15 +31,6 @@ void add_model_file(CLI::App* command, std::string& file) {
 
 void add_data_option(CLI::App* command, std::string& data) {
   command->add_option("--data", data, std::string("a data set file, ") + kDataNames)->required()->type_name("DATA");
-}
-
-CLI::Option* add_loss(CLI::App* command, std::optional<Loss>& loss) {
-  return command
-      ->add_option_function<std::string>(
-          "--loss", [&loss](const std::string& name) { loss = loss_from(name); },
-          "default: softmax_cross_entropy for labels, mean_squared_error for numbers")
-      ->type_name("NAME")
-      ->check(one_of({loss_names().begin(), loss_names().end()}));
 }
 
 void add_threads(CLI::App* command, uint32_t& threads) {
@@ -156,12 +148,6 @@ void add_early_stopping(CLI::App* train, TrainOptions& training) {
       ->check(between<uint32_t>(1, kPatienceMax));
 }
 
-CLI::Option* add_augment(CLI::App* command, std::string& augment, const char* description) {
-  return command->add_option("--augment", augment, description)
-      ->type_name("LIST")
-      ->check(checked_by(&parse_augmentation));
-}
-
 void add_sparse_update(CLI::App* train, TrainOptions& training) {
   train->add_option("--train-last", training.train_last, "only the last so many layers that have parameters change")
       ->check(between<uint32_t>(1, 1'000'000));
@@ -193,7 +179,7 @@ void add_sparse_update(CLI::App* train, TrainOptions& training) {
 }  // namespace
 
 void add_training_options(CLI::App* train, TrainCommand& command) {
-  CLI::Option* const loss = add_loss(train, command.loss);
+  CLI::Option* const loss = add_loss(*train, command.loss);
   add_heads(*train, command.training.loss.heads)->excludes(loss);
   add_ignore_label(*train, command.training.loss.ignore_label);
   add_optimizer(train, command.training.optimizer);
@@ -211,7 +197,7 @@ void add_training_options(CLI::App* train, TrainCommand& command) {
           "rank=8:'*.weight'")
       ->type_name("rank=N[,alpha=X]:PATTERN")
       ->check(checked_by(&parse_lora));
-  add_augment(train, command.training.augment,
+  add_augment(*train, command.training.augment,
               "images, a little different each time: 'crop=4,flip', resize=HxW, random_resized_crop=MIN:MAX, "
               "colour_jitter=B:C:S:H, normalise=MEAN/DEVIATION, mixup=ALPHA, cutmix=ALPHA");
   add_sparse_update(train, command.training);
@@ -363,7 +349,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
   const auto options = std::make_shared<EvaluateOptions>();
   add_model_file(judge, options->model);
   add_data_option(judge, options->data);
-  CLI::Option* const loss = add_loss(judge, options->loss);
+  CLI::Option* const loss = add_loss(*judge, options->loss);
   add_heads(*judge, options->heads)->excludes(loss);
   add_ignore_label(*judge, options->ignore_label);
   judge
@@ -371,7 +357,7 @@ void add_evaluate(CLI::App& model, Invocation& invocation) {
                    std::string("further measures, with commas between: ") + kMeasureTexts)
       ->type_name("LIST")
       ->check(checked_by(&parse_measures));
-  add_augment(judge, options->augment, "as in training; of it resize and normalise count here");
+  add_augment(*judge, options->augment, "as in training; of it resize and normalise count here");
   add_threads(judge, options->threads);
   add_output_option(*judge, invocation.admin);
   judge->callback([&invocation, options] {
@@ -429,12 +415,12 @@ void add_profile(CLI::App& model, Invocation& invocation) {
   profile->add_option("--steps", options->steps, "measured; their medians are shown")
       ->capture_default_str()
       ->check(between<uint32_t>(1, 100'000));
-  add_loss(profile, options->loss);
+  add_loss(*profile, options->loss);
   add_optimizer(profile, options->training.optimizer);
   add_storage(profile, options->training);
   add_threads(profile, options->training.threads);
   add_patterns(profile, "--freeze", options->training.freeze, "parameters that stay as they are; may be given again");
-  add_augment(profile, options->training.augment, "of --data, as in training")->needs(data);
+  add_augment(*profile, options->training.augment, "of --data, as in training")->needs(data);
   CLI::Option* const roofline =
       profile
           ->add_flag("--roofline", options->has_roofline,

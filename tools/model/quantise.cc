@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text/name_pattern.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "proto/codec/stored_integers.h"
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
@@ -45,6 +46,7 @@ class Quantising {
   Result<QuantiseReport> run(const std::vector<Int8WeightAxis>& weights, ExampleSource& judges) {
     const std::vector<float> original(model_.parameters().begin(), model_.parameters().end());
     COT_ASSIGN(report_.before, evaluator_.run(original, judges));
+    report_.heads_before = evaluator_.heads();
     COT_ASSIGN(report_.calibration_exact, loss(original));
     const WeightForm even{.bits = settings_.target_ratio ? even_width(*settings_.target_ratio, kStoredBitsMax)
                                                          : settings_.weight_bits};
@@ -58,6 +60,7 @@ class Quantising {
     COT_TRY(try_compensated(best));
     COT_TRY(try_biases(best));
     COT_ASSIGN(report_.after, evaluator_.run(best.rounded(), judges));
+    report_.heads_after = evaluator_.heads();
     for (size_t i = 0; i < best.size(); ++i) report_.layers.push_back(row_of(best, i));
     COT_ASSIGN(report_.file, best.file());
     return std::move(report_);

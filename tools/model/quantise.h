@@ -45,6 +45,7 @@ struct QuantiseReport {
   bool is_equalised = false;
   double calibration_exact = 0, calibration_plain = 0, calibration_loss = 0;  // float32; min-max alone; what is kept
   Evaluation before, after;                                                   // on the examples it is judged by
+  std::vector<HeadResult> heads_before, heads_after;                          // of a loss that has heads
 };
 
 // Weights are those of linear layers, convolutions, recurrent layers and embeddings, with at least kInt8ElementsMin

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "device_sdk/runtime/int8_grid.h"
+#include "device_sdk/runtime/loss_heads.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/stored_weights.h"
