@@ -8,6 +8,8 @@
 #include "tools/cli/admin_command.h"
 #include "tools/cli/file_kind.h"
 #include "tools/cli/report.h"
+#include "tools/data/ignored_class.h"
+#include "tools/data/input_types.h"
 #include "tools/data/load.h"
 #include "tools/data/shard_folder.h"
 
@@ -59,18 +61,23 @@ uint64_t stored_bytes_of_example(const DatasetHeader& header) {
   return bytes;
 }
 
-Result<LocalData> open_data(const std::string& name, StageLog* stages) {
+Result<LocalData> open_data(const std::string& name, const Model& model, StageLog* stages,
+                            std::optional<int32_t> ignore_label) {
   if (is_shard_folder(name)) {
     COT_ASSIGN(const ShardFolder folder, open_shards(name));
     const ShardRecord& record = folder.held_out ? *folder.held_out : folder.devices[0];
     return Error(ErrorCode::invalid_argument, name + " holds the shards of " + std::to_string(folder.devices.size()) +
                                                   " devices; name one file of it: " + folder.path_of(record));
   }
+  const auto named = [&](const Error& error) { return error.with_context(name); };
   if (os::exists(name)) {
     Result<DatasetSource> source = opened(name, stages);
-    if (source) return LocalData{std::move(*source), std::nullopt, std::nullopt};
-    if (source.error().code() != ErrorCode::malformed || is_ours(name)) return source.error();
-    return Error(ErrorCode::invalid_argument, name + " is no data set file; the data must be one, " + kDataNames);
+    if (!source && (source.error().code() != ErrorCode::malformed || is_ours(name))) return source.error();
+    if (!source) {
+      return Error(ErrorCode::invalid_argument, name + " is no data set file; the data must be one, " + kDataNames);
+    }
+    if (const Status fits = check_input_types(model, source->header()); !fits) return named(fits.error());
+    return LocalData{std::move(*source), std::nullopt, std::nullopt, ignore_label};
   }
   Result<TrainingData> loaded = load_data(name, {.fit = nullptr, .group = {}, .stages = stages});
   if (!loaded && loaded.error().code() == ErrorCode::invalid_argument && name.find(':') == std::string::npos) {
@@ -78,10 +85,22 @@ Result<LocalData> open_data(const std::string& name, StageLog* stages) {
                  std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }
   if (!loaded) return loaded.error();
-  COT_ASSIGN(DatasetSource examples, stored(loaded->examples, loaded->examples_file, stages));
-  LocalData data{std::move(examples), std::nullopt, std::move(loaded->contract)};
-  if (!loaded->held_out) return data;
-  COT_ASSIGN(data.held_out, stored(*loaded->held_out, loaded->held_out_file, stages));
+  const auto stored_for_model = [&](ExampleTable& table, std::optional<ColumnBytes>& file) -> Result<DatasetSource> {
+    // A file of a cache has what was there before.
+    if (ignore_label && ignore_class(*ignore_label, loaded->contract.target, table) != *ignore_label) file.reset();
+    const Result<bool> is_changed = take_whole_inputs(model, table);
+    if (!is_changed) return named(is_changed.error());
+    if (*is_changed) file.reset();
+    if (const Status fits = check_input_types(model, table.header); !fits) return named(fits.error());
+    return stored(table, file, stages);
+  };
+  COT_ASSIGN(DatasetSource examples, stored_for_model(loaded->examples, loaded->examples_file));
+  LocalData data{std::move(examples), std::nullopt, std::nullopt, std::nullopt};
+  if (loaded->held_out) {
+    COT_ASSIGN(data.held_out, stored_for_model(*loaded->held_out, loaded->held_out_file));
+  }
+  if (ignore_label) data.ignore_label = number_of_ignored(*ignore_label, loaded->contract.target);
+  data.contract = std::move(loaded->contract);
   return data;
 }
 

@@ -20,8 +20,9 @@ Result<Model> open_model(Bytes bytes, const std::string& file);
 
 struct LocalData {
   DatasetSource examples;
-  std::optional<DatasetSource> held_out;  // where the data set brings its own
-  std::optional<InputContract> contract;  // by which it was read, where it has a name
+  std::optional<DatasetSource> held_out;     // where the data set brings its own
+  std::optional<InputContract> contract;     // by which it was read, where it has a name
+  std::optional<int32_t> ignore_label = {};  // what open_data was given, as the examples have it
 
   // What a model is judged by: the held-out part if there is one.
   DatasetSource& judges() { return held_out ? *held_out : examples; }
@@ -29,7 +30,10 @@ struct LocalData {
 
 // A data set file, or a name that load_data knows. Errors name it. `stages`, if it is not null, hears of what comes
 // before the first example can be read; of a data set file that is DataStage::read alone: it is read for its seal.
-Result<LocalData> open_data(const std::string& name, StageLog* stages = nullptr);
+// Inputs are of the model's types (tools/data/input_types.h). `ignore_label`: a value of the target that is no class
+// (tools/data/ignored_class.h).
+Result<LocalData> open_data(const std::string& name, const Model& model, StageLog* stages = nullptr,
+                            std::optional<int32_t> ignore_label = std::nullopt);
 
 // In a data set file that was opened.
 uint64_t stored_bytes_of_example(const DatasetHeader& header);

@@ -72,7 +72,7 @@ Result<std::vector<Words>> read_examples(const Model& model, LocalData& data, ui
 
 Result<std::vector<Words>> inputs_of(const CompareModelsOptions& options, const Model& model) {
   if (options.data.empty()) return random_words(model, options.examples);
-  COT_ASSIGN(LocalData data, open_data(options.data));
+  COT_ASSIGN(LocalData data, open_data(options.data, model));
   return read_examples(model, data, options.examples);
 }
 

@@ -70,11 +70,11 @@ ExitCode debug_training(const TrainCommand& command) {
   }
   const Result<Model> body = body_of(command);
   if (!body) return fail_on_input(kCommand, body.error());
-  Result<LocalData> data = open_data(command.data);
+  Result<LocalData> data = open_data(command.data, *body, nullptr, command.training.loss.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
   const Result<Model> model = with_companions(command, *body);
   if (!model) return fail_on_input(kCommand, model.error());
-  const Result<TrainOptions> options = options_for(command, *model, data->examples);
+  const Result<TrainOptions> options = options_for(command, *model, *data);
   if (!options) return fail_on_input(kCommand, options.error());
   const auto steps = TrainingSteps::create(*model, *options, data->examples, command.checkpoint);
   if (!steps) return fail_on_input(kCommand, steps.error());

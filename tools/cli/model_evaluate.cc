@@ -42,10 +42,10 @@ ExitCode evaluate_model(const EvaluateOptions& options) {
   if (!names) return fail_on_input(kCommand, names.error());
   const Result<OpenedModel> opened = open_answering_model(options.model);
   if (!opened) return fail_on_input(kCommand, opened.error());
-  Result<LocalData> data = open_data(options.data);
+  Result<LocalData> data = open_data(options.data, opened->model, nullptr, options.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
   LossSettings loss = loss_for(data->judges().header(), options.loss);
-  loss.ignore_label = options.ignore_label;
+  loss.ignore_label = data->ignore_label;
   set_heads(loss, options.heads);
   InterruptibleSource source(data->judges());
   Result<std::optional<OwnTargets>> own =

@@ -48,7 +48,7 @@ Result<Explained> explained(const ExplainOptions& options) {
   if (!options.run.empty()) COT_TRY(check_model_of_run(options.run, model));
   Result<AskedModel> asked = AskedModel::create(model, go_on_unless_interrupted);
   if (!asked) return asked.error().with_context(options.model);
-  COT_ASSIGN(LocalData data, open_data(options.data));
+  COT_ASSIGN(LocalData data, open_data(options.data, model));
   DatasetSource& source = data.judges();
   InterruptibleSource examples(source);
   if (source.size() == 0) return Error(ErrorCode::invalid_argument, options.data + " has no examples");

@@ -46,9 +46,9 @@ void report(const FineTuned& tuned, const TrainCommand& command, TargetKind targ
 ExitCode fine_tune_model(const TrainCommand& command, float held_out_share) {
   const Result<Model> model = body_of(command);
   if (!model) return fail_on_input(kCommand, model.error());
-  Result<LocalData> data = open_data(command.data);
+  Result<LocalData> data = open_data(command.data, *model, nullptr, command.training.loss.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
-  const Result<TrainOptions> options = options_for(command, *model, data->examples);
+  const Result<TrainOptions> options = options_for(command, *model, *data);
   if (!options) return fail_on_input(kCommand, options.error());
   InterruptibleSource examples(data->examples);
   const Result<FineTuned> tuned = fine_tune(*model, *options, held_out_share, examples, &go_on_unless_interrupted);

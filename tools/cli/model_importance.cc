@@ -26,7 +26,7 @@ struct Importance {
 
 Result<Importance> importance_of(const ImportanceOptions& options) {
   COT_ASSIGN(const Model model, open_model(options.model));
-  COT_ASSIGN(LocalData data, open_data(options.data));
+  COT_ASSIGN(LocalData data, open_data(options.data, model));
   InterruptibleSource examples(data.judges());
   const LossSettings loss = loss_for(data.judges().header(), options.loss);
   Importance made{.features = features_of(model.input_shape(), data.contract ? &*data.contract : nullptr),

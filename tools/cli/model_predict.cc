@@ -278,7 +278,7 @@ ExitCode predict_with_model(const PredictOptions& options) {
   }
   const Result<OpenedModel> opened = open_answering_model(options.model);
   if (!opened) return fail_on_input(kCommand, opened.error());
-  Result<LocalData> data = open_data(options.data);
+  Result<LocalData> data = open_data(options.data, opened->model);
   if (!data) return fail_on_input(kCommand, data.error());
   DatasetSource& examples = data->judges();
   const bool answers_own_alone = opened->int8 || !options.delegate.empty();

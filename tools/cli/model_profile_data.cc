@@ -180,7 +180,7 @@ std::string advice_text(const InputReport& report) {
 
 ExitCode profile_data(const ProfileOptions& options, const Model& model, const StageLog::Clock& seconds_now) {
   StageLog loading(seconds_now), steps(seconds_now);
-  Result<LocalData> data = open_data(options.data, &loading);
+  Result<LocalData> data = open_data(options.data, model, &loading);
   if (!data) return fail_on_input(kCommand, data.error());
   TrainOptions training = options.training;
   training.loss = loss_for(data->examples.header(), options.loss);

@@ -317,10 +317,10 @@ ExitCode quantise_model(const QuantiseOptions& options) {
   if (!options.ranges.empty()) ranges = open_ranges(options.ranges, *model);
   if (!ranges) return fail_on_input(kCommand, ranges.error());
   if (options.data.empty()) return quantise_without_data(options, *model, *ranges);
-  Result<LocalData> data = open_data(options.data);
+  Result<LocalData> data = open_data(options.data, *model, nullptr, options.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
   LossSettings loss = loss_for(data->judges().header(), options.loss);
-  loss.ignore_label = options.ignore_label;
+  loss.ignore_label = data->ignore_label;
   set_heads(loss, options.heads);
   if (const Status sound = check_loss_heads(loss); !sound) return fail_on_input(kCommand, sound.error());
   SeenExamples calibration(data->examples), judges(data->judges());

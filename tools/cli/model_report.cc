@@ -67,7 +67,7 @@ Status add_membership(const ReportOptions& options, const Model& model, ModelAud
     audit.not_drilled = "no training examples were named (--members)";
     return {};
   }
-  COT_ASSIGN(LocalData data, open_data(options.members));
+  COT_ASSIGN(LocalData data, open_data(options.members, model));
   InterruptibleSource members(data.examples);
   const Status drilled =
       drill_membership(model, data.examples, members, data.contract, options.members, options.settings, audit);
@@ -77,7 +77,7 @@ Status add_membership(const ReportOptions& options, const Model& model, ModelAud
 
 Result<ModelAudit> audited(const ReportOptions& options) {
   COT_ASSIGN(const Model model, open_model(options.model));
-  COT_ASSIGN(LocalData data, open_data(options.data));
+  COT_ASSIGN(LocalData data, open_data(options.data, model));
   std::optional<RunFacts> run;
   if (!options.run.empty()) {
     COT_ASSIGN(run, read_run_facts(options.run));

@@ -315,11 +315,11 @@ ExitCode train_model(const TrainCommand& command) {
   if (const Status free = check_checkpoint(command); !free) return fail_on_input(kCommand, free.error());
   const Result<Model> model = body_of(command);
   if (!model) return fail_on_input(kCommand, model.error());
-  Result<LocalData> data = open_data(command.data);
+  Result<LocalData> data = open_data(command.data, *model, nullptr, command.training.loss.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
   const Result<Model> trained = with_companions(command, *model);
   if (!trained) return fail_on_input(kCommand, trained.error());
-  Result<TrainOptions> options = options_for(command, *trained, data->examples);
+  Result<TrainOptions> options = options_for(command, *trained, *data);
   if (!options) return fail_on_input(kCommand, options.error());
   options->joins_steps = command.record.empty();
   const Result<std::unique_ptr<TrainingDelegate>> delegate = TrainingDelegate::open(command.delegate, *trained);

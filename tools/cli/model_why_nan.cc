@@ -103,11 +103,11 @@ std::string finite_text(const Replay& replay) {
 ExitCode explain_non_finite(const TrainCommand& command) {
   const Result<Model> body = body_of(command);
   if (!body) return fail_on_input(kCommand, body.error());
-  Result<LocalData> data = open_data(command.data);
+  Result<LocalData> data = open_data(command.data, *body, nullptr, command.training.loss.ignore_label);
   if (!data) return fail_on_input(kCommand, data.error());
   const Result<Model> model = with_companions(command, *body);
   if (!model) return fail_on_input(kCommand, model.error());
-  Result<TrainOptions> options = options_for(command, *model, data->examples);
+  Result<TrainOptions> options = options_for(command, *model, *data);
   if (!options) return fail_on_input(kCommand, options.error());
   options->joins_steps = false;
   Result<Trainer> trainer = Trainer::create(*model, *options, data->examples);

@@ -26,23 +26,25 @@ Result<Model> with_companions(const TrainCommand& command, const Model& body) {
   return Model::load(std::move(file));
 }
 
-Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const DatasetSource& data) {
+Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const LocalData& data) {
   TrainOptions options = command.training;
-  const LossSettings loss = loss_for(data.header(), command.loss);
+  const LossSettings loss = loss_for(data.examples.header(), command.loss);
   options.loss.kind = loss.kind;
   options.loss.target = loss.target;
+  options.loss.ignore_label = data.ignore_label;
   if (!options.loss.heads.empty()) options.loss.kind = options.loss.heads[0].loss;
   options.optimizer.learning_rate = command.learning_rate.value_or(default_learning_rate(options.optimizer.kind));
   if (!command.checkpoint_key.empty()) {
     COT_ASSIGN(CipherKey key, load_cipher_key(command.checkpoint_key));
     options.checkpoint_cipher = make_xchacha20_poly1305(std::move(key));
   }
-  if (options.early_stopping && held_out_count(data.size(), options.early_stopping->validation_share) == 0) {
-    return Error(ErrorCode::invalid_argument, "--validation-share holds out none of " + std::to_string(data.size()) +
+  if (options.early_stopping && held_out_count(data.examples.size(), options.early_stopping->validation_share) == 0) {
+    return Error(ErrorCode::invalid_argument, "--validation-share holds out none of " +
+                                                  std::to_string(data.examples.size()) +
                                                   " examples; take a larger one");
   }
   if (command.memory_budget == 0) return options;
-  COT_ASSIGN(const MemoryFit fit, fit_training_within(model, options, data.size(), command.memory_budget));
+  COT_ASSIGN(const MemoryFit fit, fit_training_within(model, options, data.examples.size(), command.memory_budget));
   options.micro_batch_size = fit.micro_batch_size;
   options.planned_bytes_max = fit.planned_bytes_max;
   return options;

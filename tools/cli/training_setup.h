@@ -1,8 +1,8 @@
 // What `coterie model train` trains and how: shared by the commands that train as it does.
 #pragma once
 
-#include "device_sdk/runtime/dataset_source.h"
 #include "device_sdk/runtime/model.h"
+#include "tools/cli/local_files.h"
 #include "tools/cli/model_train.h"
 
 namespace coterie {
@@ -12,6 +12,6 @@ Result<Model> body_of(const TrainCommand& command);
 // The body with the companions of --lora, if they are asked for.
 Result<Model> with_companions(const TrainCommand& command, const Model& body);
 // The command's options, completed by what `data` is and the memory budget.
-Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const DatasetSource& data);
+Result<TrainOptions> options_for(const TrainCommand& command, const Model& model, const LocalData& data);
 
 }  // namespace coterie

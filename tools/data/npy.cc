@@ -193,7 +193,8 @@ Result<ContractTarget> several_targets(const NpyArray& y, std::optional<bool> is
     const std::string row = "row " + std::to_string(i / targets_a_row(y));
     if (!std::isfinite(y.at(i))) return bad(row + ": expected a finite number");
     if (target.is_number) continue;
-    if (y.at(i) < 0 || y.at(i) != std::floor(y.at(i))) return bad(row + ": expected classes, counted from 0");
+    if (y.at(i) < 0 || y.at(i) != std::floor(y.at(i)))
+      return bad(row + ": expected classes, counted from 0 (a label to ignore, too: 255, for example)");
     highest = std::max(highest, y.at(i));
   }
   if (highest >= kSeveralClassesMax) return Error(ErrorCode::too_large, "has more than 65536 classes");
