@@ -147,6 +147,21 @@ Status convert_not(Context& context, const Node& node) {
   return {};
 }
 
+// Truths are 0 and 1: both are where their product is above 0, one at least is where their sum is.
+Status convert_truths(Context& context, const Node& node) {
+  COT_ASSIGN(Aligned aligned, align(context, node, 2));
+  for (TensorIndex& operand : aligned.tensors) operand = to_float(context, node, operand);
+  const OpKind kind = node.op == "And" ? OpKind::mul : OpKind::add;
+  const TensorIndex joined = context.writer.op(kind, name_of(node) + ".joined", aligned.tensors, {}, aligned.shape);
+  const std::array<float, 1> zero{0};
+  const TensorIndex constant = context.writer.constant(name_of(node) + ".zero", {1}, std::span<const float>(zero));
+  context.define(
+      node, 0,
+      context.writer.op(OpKind::greater, name_of(node), {joined, constant}, {}, aligned.shape, DataType::int32),
+      aligned.order);
+  return {};
+}
+
 // Sum, Mean, Min, Max: of any number of operands.
 Status convert_variadic(Context& context, const Node& node) {
   const OpKind kind = node.op == "Min" ? OpKind::minimum : node.op == "Max" ? OpKind::maximum : OpKind::add;
@@ -180,6 +195,7 @@ Converter binary_converter(const std::string& op) {
   if (arithmetic_of(op) != nullptr) return convert_arithmetic;
   if (op == "LessOrEqual" || op == "GreaterOrEqual") return convert_negated_comparison;
   if (op == "Not") return convert_not;
+  if (op == "And" || op == "Or") return convert_truths;
   if (op == "Sum" || op == "Mean" || op == "Min" || op == "Max") return convert_variadic;
   if (op == "Where") return convert_where;
   return nullptr;

@@ -57,6 +57,13 @@ std::string chosen_by_a_table(RowGraph& g, const std::string& x) {
 // From opset 12 on the exponent may be of another type.
 std::string power_of_an_integer(RowGraph& g, const std::string& x) { return g.node("Pow", {x, g.list({2, 3, 1})}); }
 
+// Both are activations.
+Build of_two_truths(const std::string& op) {
+  return [=](RowGraph& g, const std::string& x) {
+    return chosen(g, g.node(op, {g.node("Greater", {x, g.number(-0.3f)}), g.node("Less", {x, g.number(0.4f)})}), x);
+  };
+}
+
 std::string negated(RowGraph& g, const std::string& x) {
   return chosen(g, g.node("Not", {g.node("Greater", {x, g.number(0.1f)})}), x);
 }
@@ -149,6 +156,8 @@ std::vector<OperatorRow> arithmetic_rows() {
   rows.push_back({"Equal", "integers", kPlain, comparison_of_integers("Equal")});
   rows.push_back({"Equal", "booleans", kPlain, comparison_of_booleans});
   rows.push_back({"Not", "", kPlain, negated});
+  rows.push_back({"And", "of activations", kPlain, of_two_truths("And")});
+  rows.push_back({"Or", "of activations", kPlain, of_two_truths("Or")});
   rows.push_back({"Where", "", kPlain, comparison("Less")});
   rows.push_back({"Where", "known", kPlain, chosen_by_a_table});
 

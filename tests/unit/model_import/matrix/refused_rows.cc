@@ -60,11 +60,6 @@ Attributes activations(std::vector<std::string> names) { return {{"activations",
 
 std::string pads_of_axes(RowGraph& g, const std::string& x) { return g.node("Pad", {x, g.list({1, 0, 0, 0, 0, 0})}); }
 
-std::string activations_and(RowGraph& g, const std::string& x) {
-  const std::string is = g.node("Less", {x, g.number(0)});
-  return g.node("Cast", {g.node("And", {is, is})}, {{"to", int64_t{1}}});
-}
-
 std::string concat_of_batches(RowGraph& g, const std::string& x) {
   return g.node("Concat", {x, x}, {{"axis", int64_t{0}}});
 }
@@ -175,8 +170,6 @@ std::vector<RefusedRow> refused_rows() {
                   "sums over the batch"});
   rows.push_back(
       {"MatMul", "a vector", {2, 4}, with_weight("MatMul", {4}), "vectors: give its operands two dimensions"});
-  rows.push_back({"And", "of activations", kPlain, activations_and,
-                  "is only supported on values that are known when the model is converted"});
   rows.push_back({"ReduceProd", "of activations", kPlain, with_axes("ReduceProd", {1}, 18),
                   "is only supported on values that are known when the model is converted"});
   rows.push_back({"LSTM", "peepholes", kSteps, recurrent("LSTM", 4, {}, 1, {}, true), "peepholes"});
