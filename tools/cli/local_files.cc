@@ -11,6 +11,7 @@
 #include "tools/data/ignored_class.h"
 #include "tools/data/input_types.h"
 #include "tools/data/load.h"
+#include "tools/data/own_numbers.h"
 #include "tools/data/shard_folder.h"
 
 namespace coterie {
@@ -85,9 +86,16 @@ Result<LocalData> open_data(const std::string& name, const Model& model, StageLo
                  std::string("the data must be a data set file, ") + kDataNames + "; there is no file " + name);
   }
   if (!loaded) return loaded.error();
+  const int64_t classes = model.output_shape().empty() ? 0 : model.output_shape().back();
+  const auto numbers = OwnNumbers::of(loaded->contract.target, classes, ignore_label);
   const auto stored_for_model = [&](ExampleTable& table, std::optional<ColumnBytes>& file) -> Result<DatasetSource> {
     // A file of a cache has what was there before.
-    if (ignore_label && ignore_class(*ignore_label, loaded->contract.target, table) != *ignore_label) file.reset();
+    if (numbers) {
+      numbers->put_into(table);
+      file.reset();
+    } else if (ignore_label && ignore_class(*ignore_label, loaded->contract.target, table) != *ignore_label) {
+      file.reset();
+    }
     const Result<bool> is_changed = take_whole_inputs(model, table);
     if (!is_changed) return named(is_changed.error());
     if (*is_changed) file.reset();
@@ -99,6 +107,7 @@ Result<LocalData> open_data(const std::string& name, const Model& model, StageLo
   if (loaded->held_out) {
     COT_ASSIGN(data.held_out, stored_for_model(*loaded->held_out, loaded->held_out_file));
   }
+  if (numbers) loaded->contract.target.classes = numbers->class_names();
   if (ignore_label) data.ignore_label = number_of_ignored(*ignore_label, loaded->contract.target);
   data.contract = std::move(loaded->contract);
   return data;

@@ -30,8 +30,8 @@ struct LocalData {
 
 // A data set file, or a name that load_data knows. Errors name it. `stages`, if it is not null, hears of what comes
 // before the first example can be read; of a data set file that is DataStage::read alone: it is read for its seal.
-// Inputs are of the model's types (tools/data/input_types.h). `ignore_label`: a value of the target that is no class
-// (tools/data/ignored_class.h).
+// Inputs are of the model's types (tools/data/input_types.h), and classes that are called by numbers have the model's
+// (tools/data/own_numbers.h). `ignore_label`: a value of the target that is no class (tools/data/ignored_class.h).
 Result<LocalData> open_data(const std::string& name, const Model& model, StageLog* stages = nullptr,
                             std::optional<int32_t> ignore_label = std::nullopt);
 

@@ -1,8 +1,10 @@
 #include "tools/data/ignored_class.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
+#include <vector>
+
+#include "tools/data/own_numbers.h"
 
 namespace coterie {
 
@@ -20,14 +22,11 @@ int32_t ignore_class(int32_t label, const ContractTarget& target, ExampleTable& 
   if (last == label || table.labels().empty()) return last;
   const auto found = std::ranges::find(target.classes, std::to_string(label));
   const auto number = static_cast<int32_t>(found - target.classes.begin());
-  Bytes& column = table.columns.back().own();
-  for (size_t at = 0; at < column.size(); at += sizeof(int32_t)) {
-    int32_t each = 0;
-    std::memcpy(&each, column.data() + at, sizeof each);
-    if (each == number) each = last;
-    else if (each > number) --each;
-    std::memcpy(column.data() + at, &each, sizeof each);
+  std::vector<int32_t> numbers;
+  for (int32_t each = 0; each <= last; ++each) {
+    numbers.push_back(each == number ? last : each > number ? each - 1 : each);
   }
+  renumber_labels(numbers, table);
   return last;
 }
 
