@@ -26,7 +26,6 @@ struct Target {
   const char* source;  // in tests/micro/target: with .c and .ld
   const char* emulator;
   const char* board_option = "";
-  uint64_t ram_bytes = 4 << 20;
 };
 void PrintTo(const Target& target, std::ostream* to) { *to << target.name; }
 
@@ -49,9 +48,10 @@ constexpr Target kTargets[] = {
      "-Wl,--defsym,FLASH=0x10000000,--defsym,RAM=0x38000000 -mthumb -mcpu=cortex-m33 -mfloat-abi=hard "
      "-mfpu=fpv5-sp-d16",
      "cortex_m", COT_ARM_QEMU("mps2-an505")},
+    // Its 512 KiB at 0x30000000 are too few for a LeNet-5 that trains; behind them are 4 MiB of plain memory.
     {"CortexM55", kArm,
-     "-Wl,--defsym,FLASH=0x10000000,--defsym,RAM=0x30000000 -mthumb -mcpu=cortex-m55 -mfloat-abi=hard", "cortex_m",
-     COT_ARM_QEMU("mps3-an547"), "", 500 << 10},
+     "-Wl,--defsym,FLASH=0x10000000,--defsym,RAM=0x31000000 -mthumb -mcpu=cortex-m55 -mfloat-abi=hard", "cortex_m",
+     COT_ARM_QEMU("mps3-an547")},
     {"RV32IMAC", kRiscv, "-march=rv32imac -mabi=ilp32", "riscv", COT_RISCV_QEMU, " -march=rv32imac_zicsr"},
     {"RV32IMAFC", kRiscv, "-march=rv32imafc -mabi=ilp32f", "riscv", COT_RISCV_QEMU},
 };
@@ -153,7 +153,6 @@ TEST_P(OnTarget, BuiltInModelsTrainToTheReferencesBits) {
     const Model model = *Model::load(*make_model(kind, {side, side, 1}, 10, 7));
     const Result<MicroProgram> program = write_micro_program(model, {.trains = true});
     ASSERT_OK(program);
-    if (program->arena_bytes > GetParam().ram_bytes) continue;
     RigCase facts = digit_case(4, side == 28);
     facts.steps = 2;
     facts.batch = 3;
