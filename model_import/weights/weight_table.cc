@@ -137,6 +137,18 @@ Status check_table(const WeightTable& table) {
   return {};
 }
 
+Status check_elements(const WeightTable& table, uint64_t elements_max) {
+  uint64_t all = 0;  // at most kWeightTensorsMax * kWeightElementsMax
+  for (const WeightTensor& tensor : table.tensors) {
+    uint64_t elements = 1;
+    for (const int64_t size : tensor.shape) elements *= static_cast<uint64_t>(size);
+    all += elements;
+  }
+  if (all <= elements_max) return {};
+  return Error(ErrorCode::too_large, "has tensors of " + std::to_string(all) + " elements together, at most " +
+                                         std::to_string(elements_max) + " are read at once");
+}
+
 Result<std::vector<float>> read_values(const WeightTensor& tensor) {
   if (!is_real(tensor.type)) {
     return Error(ErrorCode::invalid_argument,

@@ -44,6 +44,9 @@ std::vector<int64_t> plain_strides(const Shape& shape, bool columns_first = fals
 Status check_tensor(const WeightTensor& tensor);
 // Likewise the table: too many tensors, two of one name.
 Status check_table(const WeightTable& table);
+// Whether all of its tensors, which check_tensor() has passed, have at most so many elements together: for who is about
+// to read them all, as an archive of a few MB may hold any number. too_large.
+Status check_elements(const WeightTable& table, uint64_t elements_max);
 
 // The elements in order, as float32: float16 and bfloat16 exactly, float64 rounded to nearest. Allocates in proportion
 // to the shape and the content, so compare the shape with what is expected before. Errors: those of read_content;

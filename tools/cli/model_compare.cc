@@ -24,6 +24,7 @@ namespace {
 constexpr const char* kCommand = "model compare";
 constexpr int kNameColumns = 24, kShapeColumns = 13;  // a line of the table has at most 80
 constexpr int kColumns = 80, kNoteIndent = 4;
+constexpr uint64_t kArraysElementsMax = 1ull << 30;  // of all arrays of a file
 
 constexpr std::string_view kArrayNames[] = {".npy", ".npz", ".pt", ".pth", ".safetensors", ".ckpt"};
 
@@ -33,6 +34,7 @@ bool is_arrays(const std::string& file) {
 
 Result<std::vector<NamedArray>> arrays_in(const Result<model_import::WeightTable>& table) {
   if (!table) return table.error();
+  COT_TRY(check_elements(*table, kArraysElementsMax));
   std::vector<NamedArray> arrays;
   for (const model_import::WeightTensor& tensor : table->tensors) {
     COT_ASSIGN(std::vector<float> values, read_numbers(tensor));

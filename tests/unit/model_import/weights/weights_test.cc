@@ -103,5 +103,14 @@ TEST(Weights, FormsThatAreNotRead) {
   EXPECT_ERROR(read_weights(other), ErrorCode::malformed, "not of torch.save");
 }
 
+// A number counts as one, an array without elements as none.
+TEST(Weights, ThatAreReadTogetherHaveALimitTogether) {
+  WeightTable table;
+  table.tensors = {
+      {.name = "a", .shape = {1 << 15, 1 << 16}}, {.name = "b", .shape = {}}, {.name = "c", .shape = {9, 0}}};
+  EXPECT_OK(check_elements(table, (1ull << 31) + 1));
+  EXPECT_ERROR(check_elements(table, 1ull << 31), ErrorCode::too_large, "2147483649 elements together");
+}
+
 }  // namespace
 }  // namespace coterie
