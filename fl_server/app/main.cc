@@ -113,31 +113,35 @@ int main(int argc, char** argv) {
   CLI::App app{
       "fl_server: runs federated rounds over a population of devices.\n\n"
       "Examples:\n"
-      "  fl_server --data-dir ./data                     everything in one process, ports 8443 and 8444\n"
-      "  fl_server --config /etc/coterie/server.json     settings from a file\n"
-      "  fl_server --config server.json --check          only say what is wrong with the file\n"
-      "  fl_server --config fleet.json --role scheduler  of a fleet, one that may lead (two of them)\n"
-      "  fl_server --config fleet.json --role server     of a fleet, one that talks to devices (many)\n"
-      "  fl_server --config fleet.json --role serving    of a fleet, one that answers with its models (many)\n"};
+      "  fl_server --data-dir ./data                   all in one process, ports 8443, 8444\n"
+      "  fl_server --config /etc/coterie/server.json   settings from a file\n"
+      "  fl_server --config server.json --check        only say what is wrong with it\n"
+      "  fl_server --config f.json --role scheduler    of a fleet, may lead (two of them)\n"
+      "  fl_server --config f.json --role server       of a fleet, talks to devices (many)\n"
+      "  fl_server --config f.json --role serving      of a fleet, answers with its models\n",
+      "fl_server"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;
   std::optional<uint64_t> draw_seed;
   bool check = false;
   app.add_option("--config", config_path, "JSON configuration file");
-  app.add_option("--data-dir", data_dir, "where keys, database and models are kept (default coterie-data)");
+  app.add_option("--data-dir", data_dir, "where keys, database and models are kept\n(default coterie-data)");
   app.add_option("--role", role,
-                 "all: everything in this process (default); of a fleet, which shares a database, server: "
-                 "talks to devices, scheduler: may lead, or serving: answers with models")
+                 "all: everything in this process (default);\nof a fleet, which shares a database,\nserver: talks to "
+                 "devices, scheduler: may lead,\nserving: answers with models")
+      ->type_name("ROLE")
       ->check(CLI::IsMember({"all", "server", "scheduler", "serving"}));
   app.add_option("--device-address", device_address, "address devices connect to (default 0.0.0.0)");
-  app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose (default 8443)")
+  app.add_option("--device-port", device_port, "port for devices, 0 to let the system choose\n(default 8443)")
+      ->type_name("PORT")
       ->check(CLI::Range(0, 65535));
   app.add_option("--admin-port", admin_port,
-                 "port for operators on 127.0.0.1, 0 to let the system choose (default 8444)")
+                 "port for operators on 127.0.0.1, 0 to let the\nsystem choose (default 8444)")
+      ->type_name("PORT")
       ->check(CLI::Range(0, 65535));
   app.add_option("--development-draw-seed", draw_seed,
-                 "draw who trains by this seed, so that a run on one machine can be repeated; "
-                 "needs --device-address 127.0.0.1");
+                 "draw who trains by this seed, so that a run on\none machine can be repeated; needs\n"
+                 "--device-address 127.0.0.1");
   app.add_flag("--check", check, "check the configuration and exit");
   app.set_version_flag("--version", kVersion);
   try {
