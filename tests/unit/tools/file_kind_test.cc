@@ -7,6 +7,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/paths.h"
 #include "tools/cli/local_files.h"
+#include "tools/model/zoo.h"
 
 namespace coterie::test {
 namespace {
@@ -71,7 +72,8 @@ TEST(FileKind, AModelThatIsCutShortIsTold) {
 
 TEST(FileKind, DataThatAreNoneAreToldWithTheNamesOfData) {
   const std::string file = source_dir() + "/README.md";
-  EXPECT_ERROR(open_data(file), ErrorCode::invalid_argument,
+  const Model model = *Model::load(*make_model(ModelKind::mlp, {8, 8, 1}, 10, 1));
+  EXPECT_ERROR(open_data(file, model), ErrorCode::invalid_argument,
                file + " is no data set file; the data must be one, digits, mnist:DIR");
 }
 
