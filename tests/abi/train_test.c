@@ -138,7 +138,7 @@ void test_checkpoints(void) {
   CHECK(same_model(trainer, resumed));
 
   CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, "/no/such/checkpoint"), COTERIE_NOT_FOUND);
-  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, sample("mlp.cotf")), COTERIE_DATA_LOSS);
+  CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, sample("mlp.cotf")), COTERIE_CONFLICT);
   CHECK_STATUS(coterie_trainer_restore_checkpoint(resumed, NULL), COTERIE_INVALID_ARGUMENT);
   CHECK_STATUS(coterie_trainer_save_checkpoint(resumed, ""), COTERIE_INVALID_ARGUMENT);
   CHECK(coterie_trainer_save_checkpoint(resumed, "/no/such/folder/checkpoint") != COTERIE_OK);

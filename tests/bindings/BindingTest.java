@@ -153,7 +153,7 @@ public final class BindingTest {
     check(last.finished && last.steps == 40 && last.stepLoss < first.stepLoss / 2, "it learns");
     fails("conflict", "finished", trainer::step);
     try (Model model = mlp(); Dataset images = images(); Trainer again = new Trainer(model, options(), images)) {
-      fails("data_loss", "", () -> again.restoreCheckpoint(samples + "/mlp.cotf"));
+      fails("conflict", "is a file of kind model", () -> again.restoreCheckpoint(samples + "/mlp.cotf"));
       again.restoreCheckpoint(checkpoint);
       check(again.progress().steps == 13, "resumed");
       again.run(100);

@@ -19,7 +19,7 @@ def families():
     for member, builder, name in re.findall(
             r"(\w+) =\s*metric_family\(registry, Build(\w+)\(\), \"(\w+)\"", source, re.S):
         members[member] = [name, builder == "Histogram", set()]
-    for member, labels in re.findall(r"families_->(\w+)\.Add\(\{(\{.*?\})\}", source):
+    for member, labels in re.findall(r"\b(\w+)\.Add\(\{(\{.*?\})\}", source):
         members[member][2] |= set(re.findall(r'\{"(\w+)",', labels))
     known = {name: (is_histogram, labels) for name, is_histogram, labels in members.values()}
     known["coterie_build_info"] = (False, {"version"})
