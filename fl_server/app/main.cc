@@ -113,12 +113,12 @@ int main(int argc, char** argv) {
   CLI::App app{
       "fl_server: runs federated rounds over a population of devices.\n\n"
       "Examples:\n"
-      "  fl_server --data-dir ./data                   all in one process, ports 8443, 8444\n"
-      "  fl_server --config /etc/coterie/server.json   settings from a file\n"
-      "  fl_server --config server.json --check        only say what is wrong with it\n"
-      "  fl_server --config f.json --role scheduler    of a fleet, may lead (two of them)\n"
-      "  fl_server --config f.json --role server       of a fleet, talks to devices (many)\n"
-      "  fl_server --config f.json --role serving      of a fleet, answers with its models\n",
+      "  fl_server --data-dir ./data                  all in one process, on two ports\n"
+      "  fl_server --config /etc/coterie/server.json  settings from a file\n"
+      "  fl_server --config server.json --check       only say what is wrong with it\n"
+      "  fl_server --config f.json --role scheduler   of a fleet: may lead\n"
+      "  fl_server --config f.json --role server      of a fleet: talks to devices\n"
+      "  fl_server --config f.json --role serving     of a fleet: answers with models\n",
       "fl_server"};
   std::string config_path, data_dir, role, device_address;
   int device_port = -1, admin_port = -1;

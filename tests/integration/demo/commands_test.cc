@@ -167,7 +167,8 @@ TEST_F(Commands, UploadAndInspectAModel) {
   put("text", "no model");
   coterie({"model", "upload", "text"}, 2);
   coterie({"model", "inspect", "text"}, 2);
-  EXPECT_THAT(errors_, StartsWith("coterie model inspect: text: "));
+  EXPECT_THAT(errors_,
+              StartsWith("coterie model inspect: text is of no format that is known here; a model file is expected"));
 }
 
 TEST_F(Commands, FindTheServerByUrlAndTokenFileAsWellAsByItsDirectory) {
