@@ -22,7 +22,7 @@ class OwnNumbers {
   // outside of [0, classes) it has a number behind all others.
   static std::optional<OwnNumbers> of(const ContractTarget& target, int64_t classes, std::optional<int32_t> ignored);
 
-  // Of a table that was read as the target.
+  // The table was read as the target.
   void put_into(ExampleTable& table) const;
   // What the classes are called then.
   std::vector<std::string> class_names() const;
