@@ -110,7 +110,7 @@ TEST(ModelQuantise, Full) {
   EXPECT_EQ(nlohmann::json::parse(asked.out).at("predictions").size(), 5u);
   const CommandOutcome exported = run_command({"model", "export", path("int8.cotf"), "--c", path("c")});
   EXPECT_EQ(exported.code, ExitCode::usage);
-  EXPECT_THAT(exported.err, testing::HasSubstr("computes in int8: give --int8, too"));
+  EXPECT_THAT(exported.err, testing::HasSubstr("computes in int8: add --int8, which writes that as C"));
   const CommandOutcome trains = run_command({"model", "export", path("int8.cotf"), "--c", path("c"), "--train"});
   EXPECT_EQ(trains.code, ExitCode::usage);
   EXPECT_THAT(trains.err, testing::HasSubstr("coterie model dequantise"));
