@@ -7,6 +7,7 @@
 #include "base/os/file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/tools/labelled_table.h"
 #include "tests/unit/tools/npy_files.h"
 #include "tests/unit/tools/run_command.h"
 
@@ -14,14 +15,6 @@ namespace coterie::test {
 namespace {
 
 using ::testing::ElementsAre;
-
-ExampleTable labelled(const std::vector<int32_t>& labels) {
-  ExampleTable table;
-  table.header.examples = labels.size();
-  table.header.target = {.name = "target", .type = ColumnType::int32, .shape = {}};
-  table.columns.push_back(column_of(labels));
-  return table;
-}
 
 TEST(IgnoredClass, GoesBehindTheOthers) {
   const ContractTarget target{.classes = {"-100", "0", "1"}};
