@@ -1,20 +1,14 @@
 #include "device_sdk/runtime/batch_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
+#include "base/checked.h"
 #include "base/text/concat.h"
 #include "device_sdk/runtime/left_out.h"
 #include "device_sdk/runtime/loss_rule.h"
 
 namespace coterie {
-namespace {
-
-// Numbers of a float32 that are whole and an int32's: up to the last float32 below 2^31.
-bool is_label(float value) { return value >= -0x1p31f && value < 0x1p31f && std::trunc(value) == value; }
-
-}  // namespace
 
 BatchReader::BatchReader(const Model& model, const LossSettings& loss, const CompiledModel& compiled)
     : has_values_(loss.target == TargetKind::values), places_(compiled.inputs.size()) {
@@ -61,7 +55,7 @@ Status BatchReader::divide(uint64_t index, size_t slot) {
     } else {
       const std::span<int32_t> labels(reinterpret_cast<int32_t*>(to.data()), to.size());
       for (size_t i = 0; i < to.size(); ++i) {
-        if (!is_label(from[i])) {
+        if (!is_whole_int32(from[i])) {
           return Error(ErrorCode::invalid_argument,
                        concat({"example ", index, " has a label", target.whose, " that is no whole number"}));
         }

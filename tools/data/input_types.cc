@@ -1,10 +1,10 @@
 #include "tools/data/input_types.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 
+#include "base/checked.h"
 #include "base/text/concat.h"
 
 namespace coterie {
@@ -17,9 +17,6 @@ size_t inputs_of_both(const Model& model, const DatasetHeader& header) {
 const std::string& name_of(const Model& model, size_t input) {
   return model.graph().tensors[model.graph().inputs[input]].name;
 }
-
-// Whole numbers of an int32: up to the last float32 below 2^31.
-bool is_index(float value) { return value >= -0x1p31f && value < 0x1p31f && std::trunc(value) == value; }
 
 }  // namespace
 
@@ -51,7 +48,7 @@ Result<bool> take_whole_inputs(const Model& model, ExampleTable& table) {
     for (size_t at = 0; at < column.size(); at += sizeof(float)) {
       float value = 0;
       std::memcpy(&value, column.data() + at, sizeof value);
-      if (!is_index(value)) {
+      if (!is_whole_int32(value)) {
         return Error(
             ErrorCode::invalid_argument,
             concat({"the model takes whole numbers (int32) as input ", name_of(model, i), ", and example ",

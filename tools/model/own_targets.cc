@@ -1,8 +1,8 @@
 #include "tools/model/own_targets.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/checked.h"
 #include "base/text/concat.h"
 #include "device_sdk/runtime/loss_heads.h"
 
@@ -33,8 +33,7 @@ Status OwnTargets::read(uint64_t index, const Example& to) {
   }
   const std::span<int32_t> labels = to.labels();
   for (size_t i = 0; i < own.size(); ++i) {
-    // Whole numbers of an int32: up to the last float32 below 2^31.
-    if (!(own[i] >= -0x1p31f && own[i] < 0x1p31f && std::trunc(own[i]) == own[i])) {
+    if (!is_whole_int32(own[i])) {
       return Error(ErrorCode::invalid_argument, concat({"example ", index, " has a label that is no whole number"}));
     }
     labels[i] = static_cast<int32_t>(own[i]);

@@ -51,5 +51,16 @@ TEST(RoundUp, GivesTheSmallestMultipleNotBelowTheValue) {
   }
 }
 
+TEST(IsWholeInt32, IsTrueOfWhatAnInt32IsInAFloat) {
+  for (const float value : {0.0f, -0.0f, 1.0f, -7.0f, 16777217.0f, -0x1p31f, 2147483520.0f}) {
+    EXPECT_TRUE(is_whole_int32(value)) << value;
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float value : {0.5f, -1.25f, 8388607.5f, 0x1p31f, -0x1.000002p31f, kInfinity, -kInfinity,
+                            std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::denorm_min()}) {
+    EXPECT_FALSE(is_whole_int32(value)) << value;
+  }
+}
+
 }  // namespace
 }  // namespace coterie
