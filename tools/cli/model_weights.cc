@@ -1,8 +1,11 @@
 #include "tools/cli/model_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
+#include <sstream>
 
 #include "base/os/file.h"
 #include "base/os/mapped_file.h"
@@ -13,6 +16,7 @@
 #include "tools/cli/onnx_commands.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/wrap.h"
 #include "tools/model/output_check.h"
 
 namespace coterie {
@@ -23,6 +27,7 @@ using model_import::MapProblem;
 using model_import::MapReport;
 
 constexpr const char* kCommand = "model load-weights";
+constexpr size_t kColumns = 80;  // of a line of the report
 constexpr uint64_t kMapBytesMax = 1u << 20;
 constexpr uint32_t kRandomExamples = 2;
 
@@ -90,7 +95,7 @@ std::string rule_text(const MappedTensor& tensor) {
 
 void print_tables(const MapReport& report, const std::optional<OutputCheck>& random) {
   using enum Table::Align;
-  constexpr size_t kColumns = 80, kOthers = 10 + 6 + 4 * 2, kTensorMax = 24, kSourceMin = 16;
+  constexpr size_t kOthers = 10 + 6 + 4 * 2, kTensorMax = 24, kSourceMin = 16;
   size_t tensor_columns = 6, rule_columns = 4;
   for (const MappedTensor& tensor : report.tensors) {
     tensor_columns = std::min(std::max(tensor_columns, tensor.name.size()), kTensorMax);
@@ -130,16 +135,26 @@ nlohmann::json json_of(const MapReport& report) {
   return json;
 }
 
-ExitCode fail_on_problems(const MapReport& report, bool as_json) {
-  constexpr size_t kShownMax = 20;
-  if (!as_json) {
-    Table table({{"IN DOUBT"}, {"WHY"}});
-    for (size_t i = 0; i < report.problems.size() && i < kShownMax; ++i) {
-      table.add({report.problems[i].name, report.problems[i].what});
-    }
-    const bool is_cut = report.problems.size() > kShownMax;
-    print_text("\n" + table.text() + (is_cut ? "and more: --json shows all of them\n" : ""));
+// The first of them, each with the lines that its reason takes.
+std::string problems_text(const MapReport& report) {
+  constexpr size_t kShownMax = 20, kNameMax = 24, kGap = 2;
+  const std::span<const MapProblem> shown =
+      std::span(report.problems).first(std::min(report.problems.size(), kShownMax));
+  Table table({{"IN DOUBT"}, {"WHY"}});
+  size_t name_columns = std::string_view("IN DOUBT").size();
+  for (const MapProblem& problem : shown) {
+    name_columns = std::max(name_columns, std::min(problem.name.size(), kNameMax));
   }
+  for (const MapProblem& problem : shown) {
+    std::string name = shortened_in_middle(problem.name, kNameMax);
+    std::istringstream lines(wrapped(problem.what, static_cast<int>(kColumns - name_columns - kGap), 0));
+    for (std::string line; std::getline(lines, line); name.clear()) table.add({name, line});
+  }
+  return table.text() + (shown.size() < report.problems.size() ? "and more: --json shows all of them\n" : "");
+}
+
+ExitCode fail_on_problems(const MapReport& report, bool as_json) {
+  if (!as_json) print_text("\n" + problems_text(report));
   print_error(kCommand, Error(ErrorCode::conflict,
                               "nothing is written: " + counted(report.problems.size(), "tensor") +
                                   " in doubt; --map says which is which, --rows how rows lie, --keep what keeps its "

@@ -11,6 +11,7 @@
 #include "tests/unit/model_import/onnx/graphs.h"
 #include "tests/unit/model_import/onnx/onnx_fixtures.h"
 #include "tests/unit/tools/run_command.h"
+#include "tests/unit/tools/terminal_width.h"
 #include "tools/model/int8_conversion.h"
 
 namespace coterie::test {
@@ -82,6 +83,7 @@ TEST(LoadWeightsCommand, RowsOfAnOnnxGraphThatFlattensChannelsLastAreAsked) {
   EXPECT_EQ(asked.code, ExitCode::failure);
   EXPECT_THAT(asked.out, HasSubstr("dense1.weight"));
   EXPECT_THAT(asked.err, HasSubstr("--rows how rows lie"));
+  expect_80_columns(asked.out);
   EXPECT_FALSE(os::exists(out));
   const auto loaded = [&](const std::string& rows) {
     std::vector<std::string> said = words;

@@ -11,6 +11,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/model_import/weights/weight_files.h"
 #include "tests/unit/tools/run_command.h"
+#include "tests/unit/tools/terminal_width.h"
 #include "tools/cli/model_weights.h"
 
 namespace coterie {
@@ -89,6 +90,7 @@ TEST_F(ModelWeightsCommand, WritesNothingInDoubt) {
   EXPECT_THAT(refused.err, HasSubstr("nothing is written: "));
   EXPECT_THAT(refused.out, HasSubstr("dense1.weight  unmatched: the file's tensor of this name is 24x64"));
   EXPECT_THAT(refused.err, HasSubstr("--map says which is which"));
+  expect_80_columns(refused.out);
   EXPECT_FALSE(os::exists(path("out.cotf")));
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
