@@ -13,10 +13,12 @@
 #include "tools/cli/local_files.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
+#include "tools/cli/terminal.h"
 #include "tools/cli/training_delegate.h"
 #include "tools/cli/training_progress.h"
 #include "tools/cli/training_setup.h"
 #include "tools/cli/watch_report.h"
+#include "tools/cli/wrap.h"
 #include "tools/debug/training_record.h"
 #include "tools/mlflow/mlflow_run.h"
 #include "tools/mlflow/run_params.h"
@@ -80,6 +82,15 @@ std::string chosen(const TrainOptions& options, const TrainingMemory& memory) {
     text += ", products computed in bfloat16";
   }
   return text;
+}
+
+// The file's name stays whole, whatever is in it.
+std::string trained_text(const std::string& what, const std::string& file) {
+  constexpr int kColumns = 80, kIndent = 4;
+  const std::string where = "written to " + file;
+  const std::string line = what + "; " + where;
+  if (width_of(line) <= kColumns) return line + "\n";
+  return wrapped(what + ";", kColumns, kIndent) + "\n" + std::string(kIndent, ' ') + where + "\n";
 }
 
 // The way of one training: from its first step, or where its checkpoint was taken, to the last or the interruption.
@@ -259,8 +270,9 @@ void report(const TrainCommand& command, const TrainOptions& options, const Trai
     print_json(answer);
     return;
   }
-  std::string text = "trained for " + counted(summary.steps, "step") + ", " + format_bytes(memory.bytes()) +
-                     " of memory" + chosen(options, trainer.memory()) + "; written to " + command.to + "\n" +
+  std::string text = trained_text("trained for " + counted(summary.steps, "step") + ", " +
+                                      format_bytes(memory.bytes()) + " of memory" + chosen(options, trainer.memory()),
+                                  command.to) +
                      (options.early_stopping ? validation_text(validation) : "");
   if (!held_out && !heads.empty()) text += "\n" + heads_text(heads);
   if (held_out) {

@@ -29,6 +29,19 @@ TEST(TerminalWidth, WhatIsSaidOfAModelFits) {
   }
 }
 
+// What it says of the file is in its last line.
+TEST(TerminalWidth, WhatTrainingInBfloat16SaysFits) {
+  const TemporaryDirectory folder;
+  const std::string model = folder / "net.cotf";
+  ASSERT_EQ(run_command({"model", "new", "mlp", "--input", "8x8x1", "-o", model}).code, ExitCode::ok);
+  const CommandOutcome said = run_command({"model", "train", model, "--data", "digits", "--epochs", "1", "--quiet",
+                                           "--storage", "bf16", "--micro-batch", "16", "-o", folder / "out.cotf"});
+  EXPECT_EQ(said.code, ExitCode::ok) << said.err;
+  EXPECT_EQ(said.out.rfind("trained for", 0), 0u) << said.out;
+  EXPECT_LE(said.out.find('\n'), 80u) << said.out;
+  expect_80_columns(said.out);
+}
+
 TEST(TerminalWidth, WhatQuantisingSaysFits) {
   const TemporaryDirectory folder;
   const std::string model = folder / "net.cotf";
