@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "device_sdk/runtime/ops/pooling.h"
 #include "tools/micro/identifier.h"
@@ -14,6 +15,21 @@ constexpr uint64_t kElementsMax = (1ull << 31) - 1;  // of one buffer or weight:
 Error refusal(const OpInfo& op, const std::string& why) {
   return Error(ErrorCode::invalid_argument, "op " + micro_comment(op.name) + " (" + std::string(to_string(op.kind)) +
                                                 ") cannot be written as C: " + why);
+}
+
+// What C is written for, in the order in which a refusal names them. layer_of() knows each.
+constexpr OpKind kWritten[] = {OpKind::dense,      OpKind::conv2d,         OpKind::relu,
+                               OpKind::max_pool2d, OpKind::average_pool2d, OpKind::global_average_pool2d,
+                               OpKind::flatten,    OpKind::reshape,        OpKind::identity,
+                               OpKind::dropout,    OpKind::softmax};
+
+std::string written_kinds() {
+  std::string text;
+  for (const OpKind& kind : kWritten) {
+    text += &kind == std::begin(kWritten) ? "" : &kind + 1 == std::end(kWritten) ? " and " : ", ";
+    text += to_string(kind);
+  }
+  return text;
 }
 
 // What is wrong with the kind, and what can be done.
@@ -34,32 +50,14 @@ std::string why_not(OpKind kind, bool trains) {
              "pixel before";
     default: break;
   }
-  return "dense, conv2d, relu, max_pool2d, average_pool2d, global_average_pool2d, flatten, reshape, identity, dropout "
-         "and softmax can; replace it, or run the model with the device SDK";
-}
-
-bool can_be_written(OpKind kind) {
-  switch (kind) {
-    case OpKind::flatten:
-    case OpKind::reshape:
-    case OpKind::identity:
-    case OpKind::dropout:
-    case OpKind::dense:
-    case OpKind::conv2d:
-    case OpKind::max_pool2d:
-    case OpKind::average_pool2d:
-    case OpKind::global_average_pool2d:
-    case OpKind::relu:
-    case OpKind::softmax: return true;
-    default: return false;
-  }
+  return written_kinds() + " can; replace it, or run the model with the device SDK";
 }
 
 // What no change of shapes helps comes first: whoever has an LSTM need not hear of the transpose in front of it.
 Status check_kinds(const ModelGraph& graph, bool trains) {
   const OpInfo* turned = nullptr;
   for (const OpInfo& op : graph.ops) {
-    if (can_be_written(op.kind)) continue;
+    if (std::ranges::find(kWritten, op.kind) != std::end(kWritten)) continue;
     if (op.kind != OpKind::transpose) return refusal(op, why_not(op.kind, trains));
     if (turned == nullptr) turned = &op;
   }
