@@ -2,9 +2,11 @@
 """A vertical job between two organisations, whose bottoms their own devices have trained horizontally before.
 
     python3 examples/hybrid/hybrid.py OUT [--coterie PROGRAM] [--simulate] [--rounds N] [--epochs N]
+        [--times N]
 
 OUT is a new folder; the README beside this file says what gets there. --simulate trains both bottoms by `coterie
-simulate`, in one process each and without masks, in place of a server and 20 device processes each.
+simulate`, in one process each and without masks, in place of a server and 20 device processes each. The parties draw
+their first weights anew in each job: --times repeats both kinds of vertical job, and the figures are means.
 """
 import argparse
 import csv
@@ -14,6 +16,7 @@ import json
 import pathlib
 import random
 import secrets
+import statistics
 import subprocess
 import sys
 import time
@@ -180,23 +183,30 @@ def main():
     parser.add_argument("--simulate", action="store_true", help="devices in one process")
     parser.add_argument("--rounds", type=int, default=60, help="of each horizontal job")
     parser.add_argument("--epochs", type=int, default=10, help="of each vertical job")
+    parser.add_argument("--times", type=int, default=1, help="that each vertical job is run")
     options = parser.parse_args()
+    if min(options.rounds, options.epochs, options.times) < 1:
+        parser.error("--rounds, --epochs and --times are at least 1")
     options.out.mkdir(parents=True)
     run = Run(options)
     labels = write_tables(options.out)
     make_certificates(options.out)
+    kinds = {kind: [kind] + [f"{kind}_{number}" for number in range(2, options.times + 1)] for kind in ("with", "without")}
     approved = {job: run.write_manifest(job, "vertical_split", ["L1", "L8", "L12"],
-                                        {"split": SPLIT | {"epochs": options.epochs}}) for job in ("with", "without")}
+                                        {"split": SPLIT | {"epochs": options.epochs}})
+                for jobs in kinds.values() for job in jobs}
     for name in NAMES.values():
         run.train_bottom(name)
     coordinator, port = run.start_coordinator()
     try:
-        areas = {job: run.train_and_score(job, port, approved[job], job == "with", labels) for job in approved}
+        areas = {kind: statistics.fmean(run.train_and_score(job, port, approved[job], kind == "with", labels)
+                                        for job in jobs) for kind, jobs in kinds.items()}
     finally:
         coordinator.terminate()
         coordinator.wait()
     trained = json.loads((options.out / "left_with" / "report.json").read_text(encoding="utf-8"))["trained"]
-    print(f"vertical jobs: {options.epochs} epochs on {trained} people whom both know")
+    print(f"vertical jobs: {options.epochs} epochs on {trained} people whom both know"
+          + (f", {options.times} times each" if options.times > 1 else ""))
     print("\npeople whom nobody trained on       AUC")
     print(f"bottoms that devices trained     {areas['with']:.4f}")
     print(f"fresh bottoms                    {areas['without']:.4f}")
