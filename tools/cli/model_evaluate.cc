@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "device_sdk/runtime/augment.h"
+#include "device_sdk/runtime/int8/int8_outputs.h"
 #include "tools/cli/head_report.h"
 #include "tools/cli/local_files.h"
 #include "tools/cli/opened_model.h"
 #include "tools/cli/report.h"
 #include "tools/cli/table.h"
-#include "tools/model/int8_outputs.h"
 #include "tools/model/measure.h"
 #include "tools/model/own_targets.h"
 

@@ -8,6 +8,7 @@
 
 #include "device_sdk/runtime/answer_shapes.h"
 #include "device_sdk/runtime/delegate/delegated_predictor.h"
+#include "device_sdk/runtime/int8/int8_outputs.h"
 #include "device_sdk/runtime/predictor.h"
 #include "model_io/top_scores.h"
 #include "tools/cli/distinct_files.h"
@@ -18,7 +19,6 @@
 #include "tools/cli/table.h"
 #include "tools/delegate/open_delegate.h"
 #include "tools/delegate/report_text.h"
-#include "tools/model/int8_outputs.h"
 
 namespace coterie {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "device_sdk/runtime/int8/int8_outputs.h"
 #include "device_sdk/runtime/model_part.h"
 #include "tools/model/equalise.h"
 #include "tools/model/first_examples.h"
@@ -12,7 +13,6 @@
 #include "tools/model/int8_bias.h"
 #include "tools/model/int8_choice.h"
 #include "tools/model/int8_compensation.h"
-#include "tools/model/int8_outputs.h"
 #include "tools/model/partial_model.h"
 #include "tools/model/rounded_model.h"
 #include "tools/model/width_search.h"

@@ -54,6 +54,11 @@ PreparedLayer::PreparedLayer(const VectorKernels& kernels, const Conv2dShape& sh
   pack_groups({wide.weights.data(), wide.bias.data(), wide.multipliers.data(), layer.zero_in, layer.to});
 }
 
+size_t PreparedLayer::bytes() const {
+  const auto of = [](const auto& values) { return values.size() * sizeof(values[0]); };
+  return of(weights_) + of(bias_) + of(multipliers_) + of(image_) + of(columns_) + of(pixels_) + of(segments_);
+}
+
 void PreparedLayer::put(size_t at, int8_t weight) {
   store_element(weights_.data() + at * kernels_.element_bytes, weight, kernels_.element_bytes);
 }

@@ -21,6 +21,7 @@ class PreparedLayer {
 
   // As conv2d of kernels.h.
   void run(const int8_t* x, int8_t* y);
+  size_t bytes() const;  // that it holds
 
   // Whether its image is of a size to be held, with its padding, and so, depthwise, are the columns under a kernel.
   static bool can(const Conv2dShape& shape);

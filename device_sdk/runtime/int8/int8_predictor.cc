@@ -1,5 +1,8 @@
 #include "device_sdk/runtime/int8/int8_predictor.h"
 
+#include <limits>
+#include <string>
+
 #include "device_sdk/runtime/flush_denormals.h"
 #include "train_kernels/int8/elements.h"
 
@@ -11,19 +14,38 @@ using kernels::Pool2dShape;
 using kernels::int8::Adder;
 using kernels::int8::PreparedLayer;
 
-Int8Predictor::Int8Predictor(const Int8Program& program, Adder adder) : program_(program), adder_(adder) {
+Int8Predictor::Int8Predictor(const Int8Program& program, Adder adder)
+    : Int8Predictor(program, adder, std::numeric_limits<uint64_t>::max()) {}
+
+Result<Int8Predictor> Int8Predictor::create(const Int8Program& program, uint64_t bytes_max, Adder adder) {
+  Int8Predictor predictor(program, adder, bytes_max);
+  if (predictor.bytes_ <= bytes_max) return predictor;
+  return Error(ErrorCode::too_large, "the values and weights of a model that computes in int8 need more than " +
+                                         std::to_string(bytes_max) + " bytes");
+}
+
+Int8Predictor::Int8Predictor(const Int8Program& program, Adder adder, uint64_t bytes_max)
+    : program_(program), adder_(adder) {
+  for (const Int8Value& value : program.values) bytes_ += value.elements;
+  if (bytes_ > bytes_max) return;
   for (const Int8Value& value : program.values) values_.emplace_back(value.elements);
   for (const Int8Step& step : program.steps) {
-    auto& prepared = prepared_.emplace_back();
-    if (adder == Adder::reference) continue;
-    const kernels::int8::Weighted layer = step.weighted(program.zero_of(step.inputs[0]));
-    if (const auto* dense = std::get_if<DenseShape>(&step.shape)) {
-      const Conv2dShape pixels = PreparedLayer::as_convolution(*dense);
-      if (PreparedLayer::can(pixels)) prepared.emplace(adder, pixels, layer);
-    }
-    if (const auto* conv = std::get_if<Conv2dShape>(&step.shape); conv != nullptr && PreparedLayer::can(*conv)) {
-      prepared.emplace(adder, *conv, layer);
-    }
+    prepare(step);
+    if (prepared_.back()) bytes_ += prepared_.back()->bytes();
+    if (bytes_ > bytes_max) return;
+  }
+}
+
+void Int8Predictor::prepare(const Int8Step& step) {
+  auto& prepared = prepared_.emplace_back();
+  if (adder_ == Adder::reference) return;
+  const kernels::int8::Weighted layer = step.weighted(program_.zero_of(step.inputs[0]));
+  if (const auto* dense = std::get_if<DenseShape>(&step.shape)) {
+    const Conv2dShape pixels = PreparedLayer::as_convolution(*dense);
+    if (PreparedLayer::can(pixels)) prepared.emplace(adder_, pixels, layer);
+  }
+  if (const auto* conv = std::get_if<Conv2dShape>(&step.shape); conv != nullptr && PreparedLayer::can(*conv)) {
+    prepared.emplace(adder_, *conv, layer);
   }
 }
 

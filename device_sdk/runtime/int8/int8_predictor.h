@@ -16,7 +16,11 @@ class Int8Predictor {
  public:
   // The program must outlive it. Any adder that this CPU has gives the same bits.
   explicit Int8Predictor(const Int8Program& program, kernels::int8::Adder adder = kernels::int8::fastest_adder());
+  // One that holds so many bytes at most. too_large, before more than one layer's are allocated beyond them.
+  static Result<Int8Predictor> create(const Int8Program& program, uint64_t bytes_max,
+                                      kernels::int8::Adder adder = kernels::int8::fastest_adder());
 
+  uint64_t bytes() const { return bytes_; }  // that it holds: values, and weights as the adder reads them
   uint64_t input_elements() const { return program_.values[0].elements; }
   uint64_t output_elements() const { return program_.values[program_.output].elements; }
 
@@ -29,10 +33,13 @@ class Int8Predictor {
   std::span<const int8_t> value(uint32_t index) const { return values_[index]; }
 
  private:
+  Int8Predictor(const Int8Program& program, kernels::int8::Adder adder, uint64_t bytes_max);
+  void prepare(const Int8Step& step);
   void run_step(size_t index);
 
   const Int8Program& program_;
   kernels::int8::Adder adder_;
+  uint64_t bytes_ = 0;  // more than it was allowed: it is not whole
   std::vector<std::vector<int8_t>> values_;
   std::vector<std::optional<kernels::int8::PreparedLayer>> prepared_;  // of each step, where it can be
 };

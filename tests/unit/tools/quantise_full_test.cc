@@ -9,13 +9,13 @@
 
 #include "base/random.h"
 #include "device_sdk/runtime/int8/int8_model.h"
+#include "device_sdk/runtime/int8/int8_outputs.h"
 #include "device_sdk/runtime/model_builder.h"
 #include "device_sdk/runtime/predictor.h"
 #include "tests/support/matchers.h"
 #include "tools/model/fold_norms.h"
 #include "tools/model/fold_transposes.h"
 #include "tools/model/int8_bias.h"
-#include "tools/model/int8_outputs.h"
 
 namespace coterie {
 namespace {

@@ -13,6 +13,7 @@
 #include "device_sdk/runtime/predictor.h"
 #include "device_sdk/runtime/seal.h"
 #include "proto/codec/codec.h"
+#include "tests/support/int8_parts.h"
 #include "tests/support/matchers.h"
 
 namespace coterie {
@@ -38,32 +39,6 @@ Model every_layer(bool softmax = true) {
   x = build.dense(build.flatten(x), 5);
   if (softmax) x = build.op(OpKind::softmax, {x}, AxisAttributes{.axis = 1});
   return loaded(build, x);
-}
-
-// Its weights by their largest magnitude, its grids as told.
-struct Parts {
-  std::vector<Int8Weights> weights;
-  std::vector<TensorGrid> grids;
-};
-Parts parts_of(const Model& model, float scale = .03f, int8_t zero = -11) {
-  Parts parts;
-  const Int8Layers layers = *int8_layers(model);
-  for (const Int8Layer& layer : layers.layers) {
-    if (!layer.is_weighted()) continue;
-    const TensorInfo& tensor = model.graph().tensors[layer.weight];
-    Int8Weights weights{
-        .form = {.tensor = layer.weight, .axis = static_cast<uint32_t>(tensor.shape.size() - 1), .scales = {}},
-        .values = {}};
-    weights.form.scales.assign(static_cast<size_t>(tensor.shape.back()), 1.0f / 64);
-    for (const float value :
-         model.parameters().subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape))) {
-      weights.values.push_back(static_cast<int8_t>(std::clamp(std::nearbyint(value * 64), -127.0f, 127.0f)));
-    }
-    parts.weights.push_back(std::move(weights));
-  }
-  std::ranges::sort(parts.weights, {}, [](const Int8Weights& each) { return each.form.tensor; });
-  for (const uint32_t tensor : int8_grid_tensors(layers)) parts.grids.push_back({tensor, scale, zero});
-  return parts;
 }
 
 TEST(Int8Layers, WhatFollowsALayerIsPartOfIt) {
@@ -151,7 +126,7 @@ TEST(Int8Program, ADenseLayerByHand) {
 // On fine grids it is the float32 model but for the rounding of its values.
 TEST(Int8Program, IsNearTheModelThatItStandsFor) {
   const Model model = every_layer(false);
-  Parts parts = parts_of(model);
+  Int8Parts parts = int8_parts(model);
   const Result<Model> exact = Model::load(*expand_model(store_as_int8(model, parts.weights)));
   ASSERT_OK(exact);
   Result<Predictor> engine = Predictor::create(*exact, 1);
@@ -179,7 +154,7 @@ TEST(Int8Program, IsNearTheModelThatItStandsFor) {
 TEST(Int8Program, EveryAdderHasTheSameBits) {
   using kernels::int8::Adder;
   const Model model = every_layer();
-  const Parts parts = parts_of(model);
+  const Int8Parts parts = int8_parts(model);
   const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
   ASSERT_OK(program);
   const auto outputs = [&](Adder adder) {
@@ -196,9 +171,24 @@ TEST(Int8Program, EveryAdderHasTheSameBits) {
   }
 }
 
+TEST(Int8Predictor, HoldsNoMoreThanItMay) {
+  const Model model = every_layer();
+  const Int8Parts parts = int8_parts(model);
+  const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
+  ASSERT_OK(program);
+  for (const kernels::int8::Adder adder : kernels::int8::adders()) {
+    SCOPED_TRACE(to_string(adder));
+    const uint64_t bytes = Int8Predictor(*program, adder).bytes();
+    EXPECT_GT(bytes, 8u * 8 * 2 + 8 * 8 * 6);  // the input and the first layer's values
+    EXPECT_OK(Int8Predictor::create(*program, bytes, adder));
+    for (const uint64_t less : {bytes - 1, bytes / 2, uint64_t{0}})
+      EXPECT_ERROR(Int8Predictor::create(*program, less, adder), ErrorCode::too_large, std::to_string(less));
+  }
+}
+
 TEST(Int8Program, ProbabilitiesAddUpToOne) {
   const Model model = every_layer();
-  const Parts parts = parts_of(model);
+  const Int8Parts parts = int8_parts(model);
   const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
   ASSERT_OK(program);
   Int8Predictor predictor(*program);
@@ -210,31 +200,31 @@ TEST(Int8Program, ProbabilitiesAddUpToOne) {
 
 TEST(Int8Program, LiesAboutNumbers) {
   const Model model = every_layer();
-  const Parts good = parts_of(model);
-  const auto refused = [&](const Parts& parts, std::string_view words) {
+  const Int8Parts good = int8_parts(model);
+  const auto refused = [&](const Int8Parts& parts, std::string_view words) {
     EXPECT_ERROR(make_int8_program(model, parts.weights, parts.grids), ErrorCode::malformed, words);
     // As a file the same.
     EXPECT_ERROR(open_int8_model(store_as_int8(model, parts.weights, parts.grids)), ErrorCode::malformed, words);
   };
   for (size_t i = 0; i < good.grids.size(); ++i) {
-    Parts parts = good;
+    Int8Parts parts = good;
     parts.grids.erase(parts.grids.begin() + static_cast<ptrdiff_t>(i));
     refused(parts, "has no grid, and is computed as int8");
   }
-  Parts more = good;
+  Int8Parts more = good;
   const auto pooled = std::ranges::find(model.graph().ops, OpKind::max_pool2d, &OpInfo::kind)->outputs[0];
   more.grids.push_back({pooled, 1, 0});
   std::ranges::sort(more.grids, {}, &TensorGrid::tensor);
   refused(more, "has a grid that nothing needs");
-  Parts fewer = good;
+  Int8Parts fewer = good;
   fewer.weights.pop_back();
   refused(fewer, "is not stored as int8 by its last dimension");
-  Parts axis = good;
+  Int8Parts axis = good;
   axis.weights.back().form = {
       axis.weights.back().form.tensor, 0,
       std::vector<float>(static_cast<size_t>(model.graph().tensors[axis.weights.back().form.tensor].shape[0]), 1)};
   refused(axis, "is not stored as int8 by its last dimension");
-  Parts tiny = good;
+  Int8Parts tiny = good;
   tiny.weights[0].form.scales[1] = 1e-38f;
   refused(tiny, "no normal number");
 }
@@ -260,7 +250,7 @@ TEST(Int8Program, AClipBeyondTheGridThatItKeeps) {
     ModelBuilder build("clip", {4}, 1);
     const TensorId x = build.op(OpKind::clip, {build.input()}, UnaryAttributes{.alpha = low, .beta = high}, "clip");
     const Model model = loaded(build, build.dense(x, 2));
-    Parts parts = parts_of(model, 1.0f / 128, -128);  // 0 to 1.99
+    Int8Parts parts = int8_parts(model, 1.0f / 128, -128);  // 0 to 1.99
     const Result<Int8Program> program = make_int8_program(model, parts.weights, parts.grids);
     return program ? "" : program.error().message();
   };
@@ -275,14 +265,14 @@ TEST(Int8Program, OneWeightIsOfOneLayer) {
   const TensorId w = build.uniform("w", {4, 4}, .5);
   const TensorId x = build.op(OpKind::dense, {build.input(), w});
   const Model model = loaded(build, build.op(OpKind::dense, {x, w}));
-  Parts parts = parts_of(model);
+  Int8Parts parts = int8_parts(model);
   parts.weights.pop_back();
   EXPECT_ERROR(make_int8_program(model, parts.weights, parts.grids), ErrorCode::malformed, "the weight of two layers");
 }
 
 TEST(Int8Model, TheFileIsTheProgram) {
   const Model model = every_layer();
-  const Parts parts = parts_of(model);
+  const Int8Parts parts = int8_parts(model);
   const Bytes file = store_as_int8(model, parts.weights, parts.grids);
   EXPECT_TRUE(computes_in_int8(file));
   const Result<Int8Model> opened = open_int8_model(file);
@@ -301,7 +291,7 @@ TEST(Int8Model, TheFileIsTheProgram) {
 // Whoever takes float32 alone says so, by name.
 TEST(Int8Model, IsRefusedAsFloat32) {
   const Model model = every_layer();
-  const Parts parts = parts_of(model);
+  const Int8Parts parts = int8_parts(model);
   const Bytes file = store_as_int8(model, parts.weights, parts.grids);
   EXPECT_ERROR(expand_model(file), ErrorCode::invalid_argument, "computes in int8");
   EXPECT_ERROR(Model::load(file), ErrorCode::malformed, "is computed as int8");
@@ -317,7 +307,7 @@ TEST(Int8Model, IsRefusedAsFloat32) {
 TEST(Int8Model, GridsHaveBounds) {
   const Model model = every_layer();
   const auto refused = [&](uint32_t tensor, float scale, std::string_view words) {
-    Parts parts = parts_of(model);
+    Int8Parts parts = int8_parts(model);
     std::erase_if(parts.grids, [&](const TensorGrid& grid) { return grid.tensor == tensor; });
     parts.grids.push_back({tensor, scale, 3});
     std::ranges::sort(parts.grids, {}, &TensorGrid::tensor);
@@ -332,7 +322,7 @@ TEST(Int8Model, GridsHaveBounds) {
 
 TEST(Int8Model, EveryPrefixIsRefusedAndNoMutationBreaksIt) {
   const Model model = every_layer();
-  const Parts parts = parts_of(model);
+  const Int8Parts parts = int8_parts(model);
   const Bytes file = store_as_int8(model, parts.weights, parts.grids);
   for (size_t size = 0; size < file.size(); ++size) {
     ASSERT_FALSE(open_int8_model(Bytes(file.begin(), file.begin() + static_cast<ptrdiff_t>(size)))) << size;

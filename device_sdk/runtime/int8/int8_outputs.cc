@@ -1,4 +1,4 @@
-#include "tools/model/int8_outputs.h"
+#include "device_sdk/runtime/int8/int8_outputs.h"
 
 #include "device_sdk/runtime/model_builder.h"
 
