@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "device_sdk/runtime/model.h"
+#include "fl_server/serving/servable_model.h"
 
 namespace coterie {
 namespace {
@@ -45,20 +45,21 @@ bool ModelServer::make_room(bool promotes) {
 
 Result<std::shared_ptr<ServedVersion>> ModelServer::prepare(Bytes file, uint64_t number, bool promotes,
                                                             const std::shared_ptr<const ServingSteps>& steps) {
-  COT_ASSIGN(const Model model, ServedVersion::open(std::move(file)));
+  COT_ASSIGN(const ServableModel opened, open_servable(std::move(file)));
   // Before anything goes for it.
-  if (steps) COT_TRY(ServedVersion::check(model, *steps));
-  COT_ASSIGN(auto version, compile(model, number, promotes));
+  if (steps) COT_TRY(ServedVersion::check(opened, *steps));
+  COT_ASSIGN(auto version, compile(opened, number, promotes));
   if (steps) COT_TRY(version->put_on(steps));
   return version;
 }
 
-Result<std::shared_ptr<ServedVersion>> ModelServer::compile(const Model& model, uint64_t number, bool promotes) {
+Result<std::shared_ptr<ServedVersion>> ModelServer::compile(const ServableModel& opened, uint64_t number,
+                                                            bool promotes) {
   for (;;) {
-    const uint64_t left = room_beside(model.file().size());
+    const uint64_t left = room_beside(opened.file_bytes);
     SessionLimits sessions = sessions_;
     sessions.memory_bytes_max = std::min(sessions_.memory_bytes_max, left);
-    auto version = ServedVersion::compile(model, number, sessions);
+    auto version = ServedVersion::compile(opened, number, sessions);
     const bool is_refused = !version && version.error().code() == ErrorCode::too_large;
     const bool is_short =
         left < sessions_.memory_bytes_max && (is_refused || (version && (*version)->lacks_batch_sizes()));

@@ -56,7 +56,7 @@ class ModelServer {
  private:
   uint64_t room_beside(uint64_t file_bytes) const;
   bool make_room(bool promotes);
-  Result<std::shared_ptr<ServedVersion>> compile(const Model& model, uint64_t number, bool promotes);
+  Result<std::shared_ptr<ServedVersion>> compile(const ServableModel& opened, uint64_t number, bool promotes);
 
   const SessionLimits sessions_;
   const uint64_t bytes_max_;

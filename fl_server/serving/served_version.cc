@@ -7,9 +7,10 @@
 
 #include "base/assert.h"
 #include "device_sdk/runtime/answer_shapes.h"
+#include "device_sdk/runtime/int8/int8_predictor.h"
 #include "device_sdk/runtime/predictor.h"
-#include "device_sdk/runtime/seal.h"
 #include "fl_server/serving/at_once.h"
+#include "fl_server/serving/servable_model.h"
 #include "fl_server/serving/serving_steps.h"
 #include "proto/messages/model_outputs.h"
 
@@ -22,14 +23,16 @@ TensorInterface interface_of(const Model& model, uint32_t tensor, const Shape& s
   return {name.empty() ? unnamed : name, type, shape, elements(shape)};
 }
 
-ModelInterface interface_of(const Model& model) {
+ModelInterface interface_of(const ServableModel& opened) {
+  const Model& model = opened.model;
   ModelInterface result;
   for (size_t i = 0; i < model.graph().inputs.size(); ++i) {
     const uint32_t tensor = model.graph().inputs[i];
     result.inputs.push_back(interface_of(model, tensor, model.input_shape(i), "input-" + std::to_string(i)));
     result.inputs.back().type = model.input_type(i) == DataType::int32 ? ProtocolType::int32 : ProtocolType::float32;
   }
-  const std::vector<ModelOutput> outputs = model_outputs(model);
+  std::vector<ModelOutput> outputs = model_outputs(model);
+  if (opened.int8) outputs.resize(1);
   std::string unnamed = "output";  // at most one is
   while (std::ranges::find(outputs, unnamed, &ModelOutput::name) != outputs.end()) unnamed += "-0";
   for (const ModelOutput& output : outputs) {
@@ -53,59 +56,64 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max) {
 ServedVersion::ServedVersion() : cost_(std::make_unique<ComputeCost>()) {}
 ServedVersion::~ServedVersion() = default;
 
-Result<Model> ServedVersion::open(Bytes file) {
-  COT_TRY(check_seal(file));
-  COT_ASSIGN(Model model, Model::load(std::move(file)));
-  if (model.graph().inputs.empty()) return Error(ErrorCode::invalid_argument, "the model has no input");
-  if (model.type(model.graph().output) != DataType::float32) {
-    return Error(ErrorCode::invalid_argument,
-                 "the model's own output " + model.graph().tensors[model.graph().output].name + " is not float32");
-  }
-  return model;
-}
-
 Result<std::shared_ptr<ServedVersion>> ServedVersion::load(Bytes file, uint64_t number, const SessionLimits& limits) {
-  COT_ASSIGN(const Model model, open(std::move(file)));
-  return compile(model, number, limits);
+  COT_ASSIGN(const ServableModel opened, open_servable(std::move(file)));
+  return compile(opened, number, limits);
 }
 
-Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const Model& model, uint64_t number,
+Result<std::shared_ptr<ServedVersion>> ServedVersion::compile(const ServableModel& opened, uint64_t number,
                                                               const SessionLimits& limits) {
   static std::atomic<uint64_t> next_lane{1};
   std::shared_ptr<ServedVersion> version(new ServedVersion());
   version->number_ = number;
   version->name_ = std::to_string(number);
-  version->digest_ = model.digest();
+  version->digest_ = opened.digest;
   version->digest_text_ = version->digest_.hex();
-  version->interface_ = interface_of(model);
+  version->interface_ = interface_of(opened);
   version->own_client_ = {.inputs = version->interface_.inputs, .outputs = version->interface_.outputs};
   version->lane_ = LaneId(next_lane++);
   version->steps_lane_ = LaneId(next_lane++);
-  version->bytes_ = model.file().size();
-  version->sessions_.resize(limits.workers);
-  // The small sizes first: they are the ones that nobody can do without. The workers' sessions of a size are equally
-  // large: a share that holds one holds all.
-  COT_ASSIGN(const std::vector<uint32_t> outputs, graph_outputs(model.graph()));
-  uint64_t left = limits.memory_bytes_max;
-  for (const uint32_t size : limits.batch_sizes) {
-    const uint64_t share = left / limits.workers;
-    for (std::vector<Predictor>& sessions : version->sessions_) {
-      Result<Predictor> predictor = Predictor::create_of(model, outputs, size, share);
-      if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) {
-        version->lacks_batch_sizes_ = true;
-        return version;
-      }
-      if (!predictor) return predictor.error();
-      left -= predictor->arena_bytes();
-      version->bytes_ += predictor->arena_bytes();
-      sessions.push_back(std::move(*predictor));
-    }
-  }
+  version->bytes_ = opened.file_bytes;
+  COT_TRY(opened.int8 ? version->compile_int8(opened, limits) : version->compile_float(opened, limits));
   return version;
 }
 
-Status ServedVersion::check(const Model& model, const ServingSteps& steps) {
-  const auto fitted = steps.fit(interface_of(model));
+Status ServedVersion::compile_float(const ServableModel& opened, const SessionLimits& limits) {
+  sessions_.resize(limits.workers);
+  // The small sizes first: they are the ones that nobody can do without. The workers' sessions of a size are equally
+  // large: a share that holds one holds all.
+  COT_ASSIGN(const std::vector<uint32_t> outputs, graph_outputs(opened.model.graph()));
+  uint64_t left = limits.memory_bytes_max;
+  for (const uint32_t size : limits.batch_sizes) {
+    const uint64_t share = left / limits.workers;
+    for (std::vector<Predictor>& sessions : sessions_) {
+      Result<Predictor> predictor = Predictor::create_of(opened.model, outputs, size, share);
+      if (!predictor && predictor.error().code() == ErrorCode::too_large && size > 1) {
+        lacks_batch_sizes_ = true;
+        return {};
+      }
+      if (!predictor) return predictor.error();
+      left -= predictor->arena_bytes();
+      bytes_ += predictor->arena_bytes();
+      sessions.push_back(std::move(*predictor));
+    }
+  }
+  return {};
+}
+
+Status ServedVersion::compile_int8(const ServableModel& opened, const SessionLimits& limits) {
+  int8_ = opened.int8;
+  int8_sessions_.reserve(limits.workers);
+  for (size_t seat = 0; seat < limits.workers; ++seat) {
+    COT_ASSIGN(Int8Predictor predictor, Int8Predictor::create(*int8_, limits.memory_bytes_max / limits.workers));
+    bytes_ += predictor.bytes();
+    int8_sessions_.push_back(std::move(predictor));
+  }
+  return {};
+}
+
+Status ServedVersion::check(const ServableModel& opened, const ServingSteps& steps) {
+  const auto fitted = steps.fit(interface_of(opened));
   return fitted ? Status() : fitted.error().with_context("steps");
 }
 
@@ -126,6 +134,7 @@ bool ServedVersion::answers_as(const ServedVersion& other) const {
 Status ServedVersion::run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows,
                           std::span<const std::span<float>> outputs) {
   COT_ASSERT(outputs.size() == interface_.outputs.size());
+  if (int8_) return int8_sessions_[seat].run(inputs[0], rows, outputs[0]);
   std::vector<Predictor>& sessions = sessions_[seat];
   std::vector<std::span<const float>> part(inputs.size());
   std::array<std::span<float>, kModelOutputsMax> answered;

@@ -1,5 +1,6 @@
 // ServedVersion: one version of a model, ready to answer: compiled for several batch sizes (ADR 9), once for each seat
-// (InferenceWorkers), so that nobody who computes waits for another.
+// (InferenceWorkers), so that nobody who computes waits for another. One that computes in int8 takes example by example
+// and answers its own output alone.
 //
 // What is held for it goes with the last handle of it: requests under way keep the version that they began with.
 #pragma once
@@ -19,8 +20,10 @@ namespace coterie {
 
 class ComputeCost;
 class FittedSteps;
-class Model;
+class Int8Predictor;
+struct Int8Program;
 class Predictor;
+struct ServableModel;
 class ServingSteps;
 
 struct SessionLimits {
@@ -37,14 +40,12 @@ std::vector<uint32_t> batch_sizes_up_to(uint32_t batch_max);
 class ServedVersion {
  public:
   ~ServedVersion();
-  // Loads and compiles: milliseconds for small models, seconds for large ones. Errors: what Model::load says;
-  // invalid_argument (an output that is not float32), too_large (batch size 1 is over the memory).
+  // Opens (open_servable) and compiles: milliseconds for small models, seconds for large ones. Errors: those of both.
   static Result<std::shared_ptr<ServedVersion>> load(Bytes file, uint64_t number, const SessionLimits& limits);
   // Whether these steps join up with the model. invalid_argument: ServingSteps::fit.
-  static Status check(const Model& model, const ServingSteps& steps);
-  // Its two halves, for who compiles a file more than once.
-  static Result<Model> open(Bytes file);
-  static Result<std::shared_ptr<ServedVersion>> compile(const Model& model, uint64_t number,
+  static Status check(const ServableModel& opened, const ServingSteps& steps);
+  // too_large: batch size 1, or a network in int8, is over the memory.
+  static Result<std::shared_ptr<ServedVersion>> compile(const ServableModel& opened, uint64_t number,
                                                         const SessionLimits& limits);
 
   uint64_t number() const { return number_; }
@@ -69,7 +70,8 @@ class ServedVersion {
   ComputeCost& cost() { return *cost_; }
 
   // `rows` rows on the sessions of `seat`, which nobody else uses meanwhile: the largest batch sizes that they fill,
-  // one behind the other. A place for each output; of int32 the same bits seen as float. Errors: Predictor::run.
+  // one behind the other. A place for each output; of int32 the same bits seen as float. Errors: those of
+  // Predictor::run or Int8Predictor::run.
   Status run(size_t seat, std::span<const std::span<const float>> inputs, uint64_t rows,
              std::span<const std::span<float>> outputs);
   // Likewise of a version with one output.
@@ -79,6 +81,8 @@ class ServedVersion {
 
  private:
   ServedVersion();
+  Status compile_float(const ServableModel& opened, const SessionLimits& limits);
+  Status compile_int8(const ServableModel& opened, const SessionLimits& limits);
 
   uint64_t number_ = 0;
   std::string name_;
@@ -92,6 +96,8 @@ class ServedVersion {
   bool lacks_batch_sizes_ = false;
   std::unique_ptr<ComputeCost> cost_;
   std::vector<std::vector<Predictor>> sessions_;  // [seat][batch size, ascending]
+  std::shared_ptr<const Int8Program> int8_;       // null: it computes in float32
+  std::vector<Int8Predictor> int8_sessions_;      // [seat], instead
 };
 
 }  // namespace coterie

@@ -32,6 +32,7 @@ Result<std::optional<SourcedVersion>> FileSource::next() {
   const Digest digest = content_digest(bytes);
   if (number_ > 0 && digest == told_) return std::optional<SourcedVersion>();
   told_ = digest;
+  if (computes_in_int8(bytes)) return std::optional(SourcedVersion{std::move(bytes), ++number_});
   Result<Bytes> expanded = expand_model(std::move(bytes));
   if (!expanded) return expanded.error().with_context(path_);
   return std::optional(SourcedVersion{std::move(*expanded), ++number_});

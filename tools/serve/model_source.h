@@ -28,7 +28,8 @@ class ModelSource {
   virtual std::optional<uint64_t> promoted() const { return {}; }
 };
 
-// A file: whenever it was written anew, with other bytes, that is the next version: 1, 2, ...
+// A file: whenever it was written anew, with other bytes, that is the next version: 1, 2, ... One that has weights of
+// few bits comes as the float32 file that it stands for; one that computes in int8 comes as it is.
 class FileSource final : public ModelSource {
  public:
   static constexpr uint64_t kFileBytesMax = 4ull << 30;

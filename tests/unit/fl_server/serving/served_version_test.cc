@@ -6,7 +6,12 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "device_sdk/runtime/answer_shapes.h"
+#include "device_sdk/runtime/int8/int8_model.h"
+#include "device_sdk/runtime/int8/int8_predictor.h"
 #include "device_sdk/runtime/model_builder.h"
+#include "secure/crypto/digest.h"
+#include "tests/support/int8_parts.h"
 #include "tests/support/matchers.h"
 #include "tools/model/zoo.h"
 
@@ -53,6 +58,62 @@ TEST(ServedVersion, AnswersWithTheSameBitsWhateverTheBatch) {
   }
 }
 
+// What `coterie model quantise --full` writes is served as what it is: the integers' answers, not the float32 model's.
+TEST(ServedVersion, ComputesInInt8WhatItsFileComputesInInt8) {
+  const Bytes exact = *make_model(ModelKind::cnn, {8, 8, 1}, 10, 5);
+  const Bytes file = test::int8_file(*Model::load(exact));
+  const auto loaded = ServedVersion::load(file, 1, {.workers = 2, .batch_sizes = {1, 2, 4}});
+  ASSERT_OK(loaded);
+  ServedVersion& version = **loaded;
+  EXPECT_EQ(version.digest(), content_digest(file));
+  const auto before = ServedVersion::load(exact, 1, {});
+  ASSERT_OK(before);
+  EXPECT_TRUE(version.answers_as(**before));  // so that the one can follow the other
+  EXPECT_FALSE(version.lacks_batch_sizes());
+
+  constexpr uint64_t kRows = 7;
+  Prng prng(9);
+  std::vector<float> input(kRows * 64), expected(kRows * 10), answers(kRows * 10), floats(kRows * 10);
+  for (float& value : input) value = static_cast<float>(prng.uniform());
+  const Result<Int8Model> opened = open_int8_model(file);
+  ASSERT_OK(opened);
+  ASSERT_OK(Int8Predictor(opened->program).run(input, kRows, expected));
+  for (const size_t seat : {0, 1}) {
+    ASSERT_OK(version.run(seat, {{std::span<const float>(input)}}, kRows, answers));
+    EXPECT_EQ(answers, expected) << seat;
+  }
+  ASSERT_OK((*before)->run(0, {{std::span<const float>(input)}}, kRows, floats));
+  EXPECT_NE(answers, floats);
+}
+
+TEST(ServedVersion, BoundsTheMemoryOfANetworkInInt8) {
+  const Bytes file = test::int8_file(*Model::load(*make_model(ModelKind::cnn, {8, 8, 1}, 10, 5)));
+  SessionLimits limits{.workers = 2, .batch_sizes = {1}};
+  const auto whole = ServedVersion::load(file, 1, limits);
+  ASSERT_OK(whole);
+  limits.memory_bytes_max = (*whole)->bytes() - file.size();
+  const auto exact = ServedVersion::load(file, 1, limits);
+  ASSERT_OK(exact);
+  EXPECT_EQ((*exact)->bytes(), (*whole)->bytes());
+  limits.memory_bytes_max -= 1;
+  EXPECT_ERROR(ServedVersion::load(file, 1, limits), ErrorCode::too_large, "computes in int8");
+}
+
+// Further outputs are for float32 alone: a network in int8 has one.
+TEST(ServedVersion, ANetworkInInt8AnswersItsOwnOutputAlone) {
+  ModelBuilder build("heads", {4}, 1);
+  const TensorId hidden = build.relu(build.dense(build.input(), 6));
+  const TensorId own = build.dense(hidden, 3), other = build.dense(hidden, 2);
+  const Model model = *Model::load(*build.finish(own, std::vector{other}));
+  ASSERT_EQ(model_outputs(model).size(), 2u);
+  const auto version = ServedVersion::load(test::int8_file(model), 1, {});
+  ASSERT_OK(version);
+  ASSERT_EQ((*version)->interface().outputs.size(), 1u);
+  EXPECT_EQ((*version)->interface().own_output().elements, 3u);
+  std::vector<float> input(4, .5f), answer(3);
+  EXPECT_OK((*version)->run(0, {{std::span<const float>(input)}}, 1, answer));
+}
+
 TEST(ServedVersion, LeavesOutBatchSizesThatItsMemoryDoesNotHold) {
   const Bytes file = *make_model(ModelKind::cnn, {8, 8, 1}, 10, 5);
   const auto small =
@@ -85,10 +146,15 @@ TEST(ServedVersion, UsesAllTheMemoryThatItMay) {
 }
 
 TEST(ServedVersion, RefusesWhatIsNoModel) {
-  Bytes file = *make_model(ModelKind::mlp, {8, 8, 1}, 10, 5);
+  const Bytes file = *make_model(ModelKind::mlp, {8, 8, 1}, 10, 5);
   EXPECT_FALSE(ServedVersion::load({}, 1, {}));
-  for (size_t size = 1; size < file.size(); size += 97)
-    EXPECT_FALSE(ServedVersion::load(Bytes(file.begin(), file.begin() + static_cast<ptrdiff_t>(size)), 1, {})) << size;
+  const Bytes int8 = test::int8_file(*Model::load(file));
+  for (const Bytes& whole : {file, int8}) {
+    for (size_t size = 1; size < whole.size(); size += 97) {
+      const Bytes part(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
+      EXPECT_FALSE(ServedVersion::load(part, 1, {})) << size;
+    }
+  }
 }
 
 }  // namespace
