@@ -8,8 +8,9 @@
 
 namespace coterie {
 
-// By what of the options counts. `sink` and `heads` may be null. Errors: those of coterie_model_evaluate.
-Result<Evaluation> evaluate(const Model& model, const coterie_dataset* dataset, const TrainOptions& options,
+// By what of the options counts; a network in int8 by its own answers, which have no heads. `sink` and `heads` may be
+// null. Errors: those of coterie_model_evaluate.
+Result<Evaluation> evaluate(const coterie_model& handle, const coterie_dataset* dataset, const TrainOptions& options,
                             const OutputSink& sink, std::vector<HeadResult>* heads = nullptr);
 
 // Its size has been checked.

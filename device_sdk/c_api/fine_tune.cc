@@ -46,7 +46,8 @@ extern "C" coterie_status coterie_model_fine_tune(coterie_model* model, const co
                                                   int (*on_step)(void* context), void* context,
                                                   coterie_fine_tuning* tuning, coterie_model** tuned) {
   if (tuned != nullptr) *tuned = nullptr;
-  return with(model, [&] {
-    return fine_tuned(model->model, options, dataset, held_out_share, on_step, context, tuning, tuned);
+  return with(model, [&]() -> Status {
+    COT_ASSIGN(const Model* begun, float_model(*model));
+    return fine_tuned(*begun, options, dataset, held_out_share, on_step, context, tuning, tuned);
   });
 }

@@ -27,8 +27,9 @@ void fill(coterie_head& head, const HeadResult& known, const std::string& output
   fill_known_part(head, filled);
 }
 
-Status evaluate_heads(const Model& model, const coterie_dataset* dataset, const coterie_train_options* options,
+Status evaluate_heads(const coterie_model& handle, const coterie_dataset* dataset, const coterie_train_options* options,
                       coterie_head* heads, size_t head_count, coterie_evaluation* evaluation) {
+  COT_ASSIGN(const Model* model, float_model(handle));
   COT_ASSIGN(const KnownOptions known, train_options_of(options));
   const LossSettings& loss = known.training.loss;
   if (head_count != loss.heads.size() || head_count == 0 || heads == nullptr) {
@@ -36,10 +37,10 @@ Status evaluate_heads(const Model& model, const coterie_dataset* dataset, const 
                                                   std::to_string(loss.heads.size()) + " heads");
   }
   for (size_t i = 0; i < head_count; ++i) COT_TRY(check_size(heads[i], "heads"));
-  COT_ASSIGN(const std::vector<uint32_t> tensors, head_tensors(model.graph(), loss));
+  COT_ASSIGN(const std::vector<uint32_t> tensors, head_tensors(model->graph(), loss));
   std::vector<HeadResult> results;
-  COT_ASSIGN(const Evaluation result, evaluate(model, dataset, known.training, nullptr, &results));
-  for (size_t i = 0; i < head_count; ++i) fill(heads[i], results[i], model.graph().tensors[tensors[i]].name);
+  COT_ASSIGN(const Evaluation result, evaluate(handle, dataset, known.training, nullptr, &results));
+  for (size_t i = 0; i < head_count; ++i) fill(heads[i], results[i], model->graph().tensors[tensors[i]].name);
   if (evaluation != nullptr) coterie::fill(*evaluation, result);
   return {};
 }
@@ -50,7 +51,7 @@ extern "C" {
 
 coterie_status coterie_model_output_at(coterie_model* model, size_t index, coterie_tensor* tensor) {
   return with(model, [&]() -> Status {
-    if (model->outputs.empty()) model->outputs = model_outputs(model->model);
+    if (model->outputs.empty()) model->outputs = model->all_outputs();
     if (index >= model->outputs.size()) {
       return Error(ErrorCode::not_found,
                    "output " + std::to_string(index) + " of " + std::to_string(model->outputs.size()));
@@ -84,6 +85,11 @@ coterie_status coterie_model_predict_all(coterie_model* model, const coterie_val
       places.emplace_back(outputs[i], output_sizes[i]);
     }
     COT_ASSIGN(const auto given, input_spans(model->model, inputs, input_count, example_count));
+    if (model->int8 && places.size() != 1) {
+      return Error(ErrorCode::invalid_argument,
+                   std::to_string(places.size()) + " outputs, the model has 1: it computes in int8");
+    }
+    if (model->int8) return predict_int8(*model->int8, given, example_count, places[0]);
     const uint32_t batch_size = predict_batch(example_count);
     if (!model->all_predictor || model->all_predictor->batch_size() != batch_size) {
       COT_ASSIGN(model->all_predictor, Predictor::create_of_all(model->model, batch_size));
@@ -97,7 +103,7 @@ coterie_status coterie_model_evaluate_heads(coterie_model* model, const coterie_
                                             size_t head_count, coterie_evaluation* evaluation) {
   return with(model, [&]() -> Status {
     if (evaluation != nullptr) COT_TRY(check_size(*evaluation, "evaluation"));
-    return evaluate_heads(model->model, dataset, options, heads, head_count, evaluation);
+    return evaluate_heads(*model, dataset, options, heads, head_count, evaluation);
   });
 }
 

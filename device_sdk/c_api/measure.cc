@@ -31,14 +31,14 @@ Result<std::vector<std::string>> names_of(const char* const* names, size_t count
   return all;
 }
 
-Status measure(const Model& model, const coterie_dataset* dataset, const coterie_train_options* options,
+Status measure(const coterie_model& handle, const coterie_dataset* dataset, const coterie_train_options* options,
                const std::vector<std::string>& names, double* values, coterie_evaluation* evaluation) {
   COT_ASSIGN(const KnownOptions known, train_options_of(options));
-  const Shape& output = model.output_shape();
+  const Shape& output = handle.model.output_shape();
   const uint64_t width = output.empty() ? 1 : static_cast<uint64_t>(output.back());  // evaluate() refuses none
   MeasureCollector collector(loss_of_own_output(known.training.loss), width, names);
   const OutputSink sink = [&](auto outputs, auto targets) { collector.add(outputs, targets); };
-  COT_ASSIGN(const Evaluation result, evaluate(model, dataset, known.training, names.empty() ? nullptr : sink));
+  COT_ASSIGN(const Evaluation result, evaluate(handle, dataset, known.training, names.empty() ? nullptr : sink));
   std::vector<double> measured;
   for (const std::string& name : names) {
     COT_ASSIGN(const double value, collector.value_of(name, result));
@@ -57,6 +57,6 @@ extern "C" coterie_status coterie_model_measure(coterie_model* model, const cote
   return with(model, [&]() -> Status {
     if (evaluation != nullptr) COT_TRY(check_size(*evaluation, "evaluation"));
     COT_ASSIGN(const std::vector<std::string> known, names_of(names, name_count, values));
-    return measure(model->model, dataset, options, known, values, evaluation);
+    return measure(*model, dataset, options, known, values, evaluation);
   });
 }

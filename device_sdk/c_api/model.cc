@@ -5,6 +5,7 @@
 #include "base/os/file.h"
 #include "device_sdk/c_api/model_handle.h"
 #include "device_sdk/runtime/head.h"
+#include "device_sdk/runtime/int8/int8_model.h"
 #include "device_sdk/runtime/seal.h"
 #include "device_sdk/runtime/stored_model_file.h"
 #include "proto/messages/model_outputs.h"
@@ -18,6 +19,12 @@ constexpr uint64_t kPredictBatch = 32;  // no faster beyond, and memory grows wi
 
 Result<std::unique_ptr<coterie_model>> load(Bytes file) {
   COT_TRY(check_seal(file));
+  if (computes_in_int8(file)) {
+    COT_ASSIGN(Int8Model opened, open_int8_model(file));
+    auto handle = std::make_unique<coterie_model>(std::move(opened.exact));
+    handle->int8 = std::make_unique<Int8Answers>(std::move(file), std::move(opened.program));
+    return handle;
+  }
   COT_ASSIGN(file, expand_model(std::move(file)));
   COT_ASSIGN(Model model, Model::load(std::move(file)));
   return std::make_unique<coterie_model>(std::move(model));
@@ -57,6 +64,7 @@ Status predict(coterie_model& handle, const coterie_values* inputs, size_t input
                float* output, size_t output_count) {
   if (output == nullptr) return null_argument("inputs and output");
   COT_ASSIGN(const auto spans, input_spans(handle.model, inputs, input_count, example_count));
+  if (handle.int8) return predict_int8(*handle.int8, spans, example_count, std::span(output, output_count));
   const uint32_t batch_size = predict_batch(example_count);
   if (!handle.predictor || handle.predictor->batch_size() != batch_size) {
     COT_ASSIGN(handle.predictor, Predictor::create(handle.model, batch_size));
@@ -74,9 +82,10 @@ Status describe(const coterie_model& handle, coterie_model_info* info) {
   filled.parameter_count = handle.parameters.size();
   for (const uint32_t tensor : handle.parameters) filled.parameters += elements(model.graph().tensors[tensor].shape);
   filled.flat_count = model.value_count();
-  filled.file_bytes = model.file().size();
+  filled.file_bytes = handle.file().size();
   filled.flops = model.flops();
-  filled.output_count = 1 + further_outputs(model.graph()).size();
+  filled.output_count = handle.int8 ? 1 : 1 + further_outputs(model.graph()).size();
+  filled.computes_in_int8 = handle.int8 ? 1 : 0;
   fill_known_part(*info, filled);
   return {};
 }
@@ -90,7 +99,27 @@ coterie_model::coterie_model(coterie::Model opened) : model(std::move(opened)) {
   }
 }
 
+std::vector<coterie::ModelOutput> coterie_model::all_outputs() const {
+  std::vector<coterie::ModelOutput> all = coterie::model_outputs(model);
+  if (int8) all.resize(1);
+  return all;
+}
+
 namespace coterie {
+
+Result<const Model*> float_model(const coterie_model& handle) {
+  if (handle.int8) return float32_alone();
+  return &handle.model;
+}
+
+Status predict_int8(Int8Answers& int8, std::span<const std::span<const float>> inputs, size_t example_count,
+                    std::span<float> output) {
+  if (inputs.size() != 1) {
+    return Error(ErrorCode::invalid_argument,
+                 std::to_string(inputs.size()) + " inputs, the model has 1: it computes in int8");
+  }
+  return int8.predictor.run(inputs[0], example_count, output);
+}
 
 Result<std::vector<std::span<const float>>> input_spans(const Model& model, const coterie_values* inputs,
                                                         size_t input_count, size_t example_count) {
@@ -192,11 +221,12 @@ coterie_status coterie_model_get_parameter(coterie_model* model, const char* nam
 
 coterie_status coterie_model_set_parameter(coterie_model* model, const char* name, const float* values, size_t count) {
   return with(model, [&]() -> Status {
-    COT_ASSIGN(const size_t first, find_parameter(model->model, name, values, count));
-    const std::span<const float> old = model->model.parameters();
+    COT_ASSIGN(const Model* before, float_model(*model));
+    COT_ASSIGN(const size_t first, find_parameter(*before, name, values, count));
+    const std::span<const float> old = before->parameters();
     std::vector<float> flat(old.begin(), old.end());
     std::copy_n(values, count, flat.begin() + static_cast<ptrdiff_t>(first));
-    COT_ASSIGN(model->model, Model::load(model->model.file_with(flat)));
+    COT_ASSIGN(model->model, Model::load(before->file_with(flat)));
     model->forget();
     return {};
   });
@@ -205,7 +235,8 @@ coterie_status coterie_model_set_parameter(coterie_model* model, const char* nam
 coterie_status coterie_model_replace_head(coterie_model* model, const char* layer, uint32_t classes, uint64_t seed) {
   return with(model, [&]() -> Status {
     if (layer == nullptr) return null_argument("layer");
-    COT_ASSIGN(Bytes file, replace_head(model->model, {layer, classes, seed}));
+    COT_ASSIGN(const Model* before, float_model(*model));
+    COT_ASSIGN(Bytes file, replace_head(*before, {layer, classes, seed}));
     COT_ASSIGN(model->model, Model::load(std::move(file)));
     model->forget();
     return {};
@@ -220,15 +251,15 @@ coterie_status coterie_model_predict(coterie_model* model, const coterie_values*
 coterie_status coterie_model_save(coterie_model* model, const char* path) {
   return with(model, [&]() -> Status {
     if (path == nullptr) return null_argument("path");
-    return os::write_file_atomically(path, model->model.file());
+    return os::write_file_atomically(path, model->file());
   });
 }
 
 coterie_status coterie_model_bytes(coterie_model* model, const uint8_t** bytes, size_t* count) {
   return with(model, [&]() -> Status {
     if (bytes == nullptr || count == nullptr) return null_argument("bytes and count");
-    *bytes = model->model.file().data();
-    *count = model->model.file().size();
+    *bytes = model->file().data();
+    *count = model->file().size();
     return {};
   });
 }

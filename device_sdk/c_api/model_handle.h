@@ -1,25 +1,49 @@
 // coterie_model, and the parameters of a model by their names.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "coterie_train.h"
 #include "device_sdk/c_api/handle.h"
 #include "device_sdk/runtime/answer_shapes.h"
+#include "device_sdk/runtime/int8/int8_predictor.h"
 #include "device_sdk/runtime/model.h"
 #include "device_sdk/runtime/predictor.h"
+
+namespace coterie {
+
+// What answers where the file computes in int8. Stays where it was made: the predictor refers to the program.
+struct Int8Answers {
+  Int8Answers(Bytes stored, Int8Program compiled)
+      : file(std::move(stored)), program(std::move(compiled)), predictor(program) {}
+  Int8Answers(const Int8Answers&) = delete;
+  Int8Answers& operator=(const Int8Answers&) = delete;
+
+  const Bytes file;
+  const Int8Program program;
+  Int8Predictor predictor;
+};
+
+}  // namespace coterie
 
 struct coterie_model : coterie::Handle {
   explicit coterie_model(coterie::Model opened);
 
-  coterie::Model model;
+  // Null: it computes in float32.
+  std::unique_ptr<coterie::Int8Answers> int8;
+  coterie::Model model;              // where there is `int8`, the one that it was rounded from
   std::vector<uint32_t> parameters;  // tensors of the graph that have a place in the file
   // From the first prediction on: of the model's own output, and of all.
   std::optional<coterie::Predictor> predictor, all_predictor;
   std::vector<coterie::ModelOutput> outputs;  // once they were asked for
 
+  coterie::ByteView file() const { return int8 ? coterie::ByteView(int8->file) : model.file(); }
+  // Its own first; a network in int8 has no other.
+  std::vector<coterie::ModelOutput> all_outputs() const;
   // What was made of a model that is another one now.
   void forget() {
     predictor.reset();
@@ -39,5 +63,11 @@ Result<std::vector<std::span<const float>>> input_spans(const Model& model, cons
                                                         size_t input_count, size_t example_count);
 // Examples that are computed at a time.
 uint32_t predict_batch(size_t example_count);
+// What a network in int8 says of examples whose inputs are input_spans. Errors: invalid_argument (a number of inputs or
+// a size is wrong).
+Status predict_int8(Int8Answers& int8, std::span<const std::span<const float>> inputs, size_t example_count,
+                    std::span<float> output);
+// The float32 model, for what trains it or changes its weights. invalid_argument: it computes in int8.
+Result<const Model*> float_model(const coterie_model& handle);
 
 }  // namespace coterie

@@ -69,11 +69,12 @@ Result<TrainOptions> fitted(const Model& model, const KnownOptions& options, uin
 Result<std::unique_ptr<coterie_trainer>> open_trainer(const coterie_model* model, const coterie_train_options* given,
                                                       const coterie_dataset* dataset) {
   if (model == nullptr) return null_argument("model");
+  COT_ASSIGN(const Model* begun, float_model(*model));
   COT_ASSIGN(const KnownOptions options, train_options_of(given));
   COT_ASSIGN(HostDataset examples, HostDataset::make(dataset));
-  auto opened = std::make_unique<coterie_trainer>(model->model, std::move(examples));
+  auto opened = std::make_unique<coterie_trainer>(*begun, std::move(examples));
   opened->lora = options.lora;
-  COT_ASSIGN(opened->adapted, adapted(model->model, options));
+  COT_ASSIGN(opened->adapted, adapted(*begun, options));
   opened->memory_budget_bytes = options.memory_budget_bytes;
   COT_ASSIGN(opened->options, fitted(opened->trained(), options, opened->dataset.size()));
   COT_ASSIGN(opened->trainer, Trainer::create(opened->trained(), opened->options, opened->dataset));
@@ -168,9 +169,10 @@ coterie_status coterie_model_plan_training(coterie_model* model, const coterie_t
                                            uint64_t example_count, coterie_train_memory* memory) {
   return with(model, [&]() -> Status {
     COT_TRY(check_memory(memory));
+    COT_ASSIGN(const Model* begun, float_model(*model));
     COT_ASSIGN(const KnownOptions known, train_options_of(options));
-    COT_ASSIGN(const std::optional<Model> companions, adapted(model->model, known));
-    const Model& trained = companions ? *companions : model->model;
+    COT_ASSIGN(const std::optional<Model> companions, adapted(*begun, known));
+    const Model& trained = companions ? *companions : *begun;
     COT_ASSIGN(const TrainOptions training, fitted(trained, known, example_count));
     COT_ASSIGN(const TrainingMemory planned, Trainer::plan(trained, training, example_count));
     fill(*memory, planned);

@@ -40,8 +40,9 @@ typedef struct coterie_model_info {
   uint64_t parameters;    /* numbers in them */
   uint64_t flat_count;    /* the same with the padding between them: what coterie_trainer_delta fills */
   uint64_t file_bytes;
-  double flops;        /* floating-point operations of one example's forward pass */
-  size_t output_count; /* the model's own with them: what coterie_model_output_at counts */
+  double flops;         /* floating-point operations of one example's forward pass */
+  size_t output_count;  /* the model's own with them: what coterie_model_output_at counts; 1 if it computes in int8 */
+  int computes_in_int8; /* 1: coterie_model_open says what that means; else 0 */
 } coterie_model_info;
 
 /* Numbers that are given: one of the two pointers, of the type that is asked for; the other is NULL. */
@@ -62,7 +63,10 @@ typedef struct coterie_evaluation {
 typedef struct coterie_model coterie_model;
 typedef struct coterie_train_options coterie_train_options;
 
-/* Opens a model file, or the bytes of one, which are copied. On failure *model is NULL and error_text (it may be NULL)
+/* Opens a model file, or the bytes of one, which are copied. One that computes in int8 (`coterie model quantise
+ * --full`) predicts and is evaluated by its integers, to the same bits on every machine; its parameters are those of
+ * the float32 model that it was rounded from. What trains it, changes its weights or judges several heads is
+ * INVALID_ARGUMENT. On failure *model is NULL and error_text (it may be NULL)
  * has a sentence, as in coterie_client_open. Errors: INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, MALFORMED,
  * TOO_LARGE, UNSUPPORTED_VERSION. */
 COTERIE_API coterie_status coterie_model_open(const char* path, coterie_model** model, char* error_text,

@@ -78,14 +78,17 @@ Bytes expanded_file(const StoredModel& stored) {
   return expanded;
 }
 
+Error float32_alone() {
+  return {
+      ErrorCode::invalid_argument,
+      "the model computes in int8, and this takes float32 models alone (coterie model dequantise writes the one that "
+      "it was rounded from)"};
+}
+
 Result<Bytes> expand_model(Bytes file) {
   if (!is_model_file(file)) return file;
   COT_ASSIGN(const StoredModel stored, decode_stored_model(file));
-  if (!stored.forms.grids.empty()) {
-    return Error(ErrorCode::invalid_argument,
-                 "the model computes in int8, and this takes float32 models alone (coterie model dequantise writes "
-                 "the one that it was rounded from)");
-  }
+  if (!stored.forms.grids.empty()) return float32_alone();
   return stored.forms.weights.empty() ? std::move(file) : expanded_file(stored);
 }
 

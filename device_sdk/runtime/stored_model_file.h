@@ -27,6 +27,8 @@ Result<Bytes> expand_model(Bytes file);
 // from. Its weights are scale * value, rounded once.
 Bytes expanded_file(const StoredModel& stored);
 
+// What refuses a model that computes in int8, saying what to do: invalid_argument.
+Error float32_alone();
 // Whether it is a model file with grids, for device_sdk/runtime/int8. False for whatever is broken.
 bool computes_in_int8(ByteView file);
 

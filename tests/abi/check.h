@@ -67,6 +67,7 @@ void test_run(void);
 void test_log(void);
 void test_model(void);
 void test_model_predicts(void);
+void test_model_in_int8(void);
 void test_model_misuse(void);
 void test_parameters(void);
 void test_training(void);

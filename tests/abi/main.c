@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
       {"log", &test_log},
       {"model", &test_model},
       {"model_predicts", &test_model_predicts},
+      {"model_in_int8", &test_model_in_int8},
       {"model_misuse", &test_model_misuse},
       {"parameters", &test_parameters},
       {"training", &test_training},

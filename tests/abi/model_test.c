@@ -94,6 +94,98 @@ void test_model_predicts(void) {
   coterie_model_close(&model);
 }
 
+// It answers by its integers, says so, and refuses what is for float32 alone.
+void test_model_in_int8(void) {
+  coterie_model *model = open_sample("int8.cotf"), *exact = open_sample("mlp.cotf");
+  coterie_model_info info = {.struct_size = sizeof info}, exact_info = {.struct_size = sizeof exact_info};
+  CHECK_STATUS(coterie_model_describe(model, &info), COTERIE_OK);
+  CHECK_STATUS(coterie_model_describe(exact, &exact_info), COTERIE_OK);
+  CHECK(info.computes_in_int8 == 1 && exact_info.computes_in_int8 == 0 && info.output_count == 1);
+  CHECK(info.parameters == exact_info.parameters && info.file_bytes < exact_info.file_bytes);
+
+  float images[70 * 16], all[70 * 3], again[70 * 3], floats[70 * 3], one[3];
+  for (size_t i = 0; i < 70 * 16; ++i) images[i] = (float)(i % 23) / 23;
+  coterie_values input = {.floats = images, .count = 70 * 16};
+  CHECK_STATUS(coterie_model_predict(model, &input, 1, 70, all, 70 * 3), COTERIE_OK);
+  CHECK_STATUS(coterie_model_predict(exact, &input, 1, 70, floats, 70 * 3), COTERIE_OK);
+  size_t unequal = 0;
+  for (size_t i = 0; i < 70 * 3; ++i) {
+    CHECK(fabsf(all[i] - floats[i]) < 0.2f);
+    unequal += all[i] != floats[i];
+  }
+  CHECK(unequal > 70);
+  for (size_t i = 0; i < 70; ++i) {
+    input = (coterie_values){.floats = images + i * 16, .count = 16};
+    CHECK_STATUS(coterie_model_predict(model, &input, 1, 1, one, 3), COTERIE_OK);
+    CHECK(memcmp(one, all + i * 3, sizeof one) == 0);
+  }
+  input = (coterie_values){.floats = images, .count = 70 * 16};
+  float* places[2] = {again, one};
+  const size_t sizes[2] = {70 * 3, 3};
+  CHECK_STATUS(coterie_model_predict_all(model, &input, 1, 70, places, sizes, 1), COTERIE_OK);
+  CHECK(memcmp(all, again, sizeof all) == 0);
+
+  // It is judged by the same answers: what measures them has their accuracy.
+  coterie_dataset data = {.struct_size = sizeof data};
+  CHECK_STATUS(coterie_dataset_open(sample("images.cotf"), &data, NULL, 0), COTERIE_OK);
+  coterie_evaluation evaluation = {.struct_size = sizeof evaluation}, judged = {.struct_size = sizeof judged};
+  CHECK_STATUS(coterie_model_evaluate(model, &data, NULL, &evaluation), COTERIE_OK);
+  CHECK_STATUS(coterie_model_evaluate(exact, &data, NULL, &judged), COTERIE_OK);
+  CHECK(evaluation.examples == 60 && evaluation.loss_mean != judged.loss_mean);
+  CHECK(fabs(evaluation.loss_mean - judged.loss_mean) < 0.1);
+  const char* const names[] = {"top-3"};
+  double value = 0;
+  CHECK_STATUS(coterie_model_measure(model, &data, NULL, names, 1, &value, &judged), COTERIE_OK);
+  CHECK(value == 1 && judged.loss_mean == evaluation.loss_mean && judged.accuracy == evaluation.accuracy);
+
+  // Numbers of inputs, outputs and values that are not the model's.
+  CHECK_STATUS(coterie_model_predict(model, &input, 1, 70, all, 70 * 3 - 1), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_predict(model, &input, 1, 69, all, 69 * 3), COTERIE_INVALID_ARGUMENT);
+  coterie_values many[2] = {input, input};
+  CHECK_STATUS(coterie_model_predict(model, many, 2, 70, all, 70 * 3), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "2 inputs, the model has 1");
+  CHECK_STATUS(coterie_model_predict(model, many, 0, 70, all, 70 * 3), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_predict_all(model, &input, 1, 70, places, sizes, 2), COTERIE_INVALID_ARGUMENT);
+  CHECK_STATUS(coterie_model_predict_all(model, &input, 1, 70, places, sizes, 0), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "0 outputs, the model has 1");
+
+  // What trains it, or changes it.
+  const float bias[3] = {1, 2, 3};
+  float read[3];
+  CHECK_STATUS(coterie_model_get_parameter(model, "dense2.bias", read, 3), COTERIE_OK);
+  CHECK_STATUS(coterie_model_set_parameter(model, "dense2.bias", bias, 3), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(coterie_model_last_error(model), "computes in int8");
+  CHECK_STATUS(coterie_model_replace_head(model, "dense2", 5, 1), COTERIE_INVALID_ARGUMENT);
+  coterie_train_memory memory = {.struct_size = sizeof memory};
+  CHECK_STATUS(coterie_model_plan_training(model, NULL, 60, &memory), COTERIE_INVALID_ARGUMENT);
+  coterie_model* tuned = NULL;
+  CHECK_STATUS(coterie_model_fine_tune(model, NULL, &data, 0.25f, NULL, NULL, NULL, &tuned), COTERIE_INVALID_ARGUMENT);
+  CHECK(tuned == NULL);
+  coterie_trainer* trainer = NULL;
+  char error[512] = "";
+  CHECK_STATUS(coterie_trainer_open(model, NULL, &data, &trainer, error, sizeof error), COTERIE_INVALID_ARGUMENT);
+  CHECK_CONTAINS(error, "computes in int8");
+  CHECK(trainer == NULL);
+  coterie_dataset_close(&data);
+
+  // Its bytes are the file's; every shortened one is refused.
+  const uint8_t* bytes = NULL;
+  size_t count = 0;
+  CHECK_STATUS(coterie_model_bytes(model, &bytes, &count), COTERIE_OK);
+  CHECK(count == info.file_bytes);
+  CHECK_STATUS(coterie_model_save(model, case_directory()), COTERIE_OK);
+  coterie_model* copy = NULL;
+  CHECK_STATUS(coterie_model_open(case_directory(), &copy, error, sizeof error), COTERIE_OK);
+  CHECK_STATUS(coterie_model_predict(copy, &input, 1, 70, again, 70 * 3), COTERIE_OK);
+  CHECK(memcmp(all, again, sizeof all) == 0);
+  coterie_model_close(&copy);
+  for (size_t size = 0; size < count; size += 1 + size / 7) {
+    CHECK(coterie_model_open_bytes(bytes, size, &copy, error, sizeof error) != COTERIE_OK && copy == NULL);
+  }
+  coterie_model_close(&exact);
+  coterie_model_close(&model);
+}
+
 void test_model_misuse(void) {
   char error[512];
   coterie_model* model = (coterie_model*)(uintptr_t)1;

@@ -230,6 +230,18 @@ public final class BindingTest {
     }
   }
 
+  private static void int8() {
+    try (Model model = Model.open(samples + "/int8.cotf");
+        Model exact = Model.open(samples + "/mlp.cotf")) {
+      check(model.info().computesInInt8 && !exact.info().computesInInt8, "says what it is");
+      float[] image = new float[(int) exact.input(0).elements];
+      image[3] = 1;
+      float[] seen = model.predict(image), expected = exact.predict(image);
+      for (int i = 0; i < expected.length; ++i) check(Math.abs(seen[i] - expected[i]) < 0.2f, "near at " + i);
+      fails("invalid_argument", "computes in int8", () -> model.replaceHead("dense2", 5, 1));
+    }
+  }
+
   private static void heads() {
     try (Model model = Model.open(samples + "/heads.cotf")) {
       String classes = model.output(0).name, shade = model.output(1).name;
@@ -523,6 +535,7 @@ public final class BindingTest {
     fineTuning(directory);
     badOptions();
     heads();
+    int8();
     readers();
     pushed();
     clients(directory);

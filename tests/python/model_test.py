@@ -59,6 +59,16 @@ class Models(support.Folder, unittest.TestCase):
             with self.assertRaisesRegex(error, words):
                 self.model.predict(wrong)
 
+    def test_a_model_in_int8_answers_and_is_not_trained(self):
+        int8 = Model.load(support.SAMPLES / "int8.cotf")
+        self.assertEqual((int8.computes_in_int8, self.model.computes_in_int8), (True, False))
+        answers = int8.predict(self.images)
+        np.testing.assert_allclose(answers, self.model.predict(self.images), atol=0.2)
+        self.assertTrue((answers != self.model.predict(self.images)).any())
+        self.assertEqual(int8.evaluate((self.images, self.labels)).examples, len(self.images))
+        with self.assertRaisesRegex(coterie.CoterieError, "computes in int8"):
+            int8.train((self.images, self.labels))
+
     def test_several_inputs_of_several_types(self):
         model = Model.load(support.SAMPLES / "two.cotf")
         tokens, features = np.arange(6).reshape(2, 3), np.ones((2, 4), np.float32)

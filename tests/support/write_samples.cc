@@ -7,6 +7,7 @@
 //   certified/    a device and an authority: authority (its public key), certificate (of the device), and
 //                 state/, as refusing/ but of level active: with the authority and no certificate the plan
 //                 is refused
+//   int8.cotf     mlp.cotf rounded to one that computes in int8
 //   heads.cotf    a classifier as mlp.cotf with a second output, of one number
 //   two.cotf      "tokens" (3 int32) and "features" (4 float32) to 2 outputs
 #include <cstdio>
@@ -23,6 +24,7 @@
 #include "secure/identity/device_certificate.h"
 #include "secure/identity/key_file.h"
 #include "secure/identity/signed_seconds.h"
+#include "tests/support/int8_parts.h"
 #include "tools/model/zoo.h"
 
 namespace coterie {
@@ -113,6 +115,8 @@ Status write_all(const std::string& directory) {
   COT_ASSIGN(const Bytes heads, two_heads());
   COT_TRY(os::write_file_atomically(directory + "/heads.cotf", heads));
   COT_TRY(os::write_file_atomically(directory + "/mlp.cotf", mlp));
+  COT_ASSIGN(const Model exact, Model::load(mlp));
+  COT_TRY(os::write_file_atomically(directory + "/int8.cotf", test::int8_file(exact)));
   COT_TRY(os::write_file_atomically(directory + "/two.cotf", two));
   COT_TRY(os::make_directories(directory + "/refusing"));
   COT_TRY(os::write_file_atomically(directory + "/refusing/session.state", refusing_state(SecurityLevel::masked)));

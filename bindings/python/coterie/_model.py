@@ -87,7 +87,7 @@ class Model(Handle):
     @classmethod
     def from_tflite(cls, path: StrPath, *, dims: Mapping[str, int] | None = None, output: str | None = None,
                     constant: Sequence[str] = (), trainable: Sequence[str] = (), program: StrPath | None = None) -> Model:
-        """A TFLite model; as from_onnx. One that computes in int8 cannot be opened here: CoterieError."""
+        """A TFLite model; as from_onnx. One that computes in int8 predicts by its integers, and is not trained."""
         return cls.from_onnx(path, dims=dims, output=output, constant=constant, trainable=trainable, program=program)
 
     def to_onnx(self, path: StrPath, *, program: StrPath | None = None) -> None:
@@ -120,6 +120,11 @@ class Model(Handle):
     def flops(self) -> float:
         """Floating-point operations of one example's forward pass."""
         return float(self._info().flops)
+
+    @property
+    def computes_in_int8(self) -> bool:
+        """Whether it predicts and is evaluated by integers (`coterie model quantise --full`), and is not trained."""
+        return bool(self._info().computes_in_int8)
 
     @property
     def inputs(self) -> list[TensorInfo]:

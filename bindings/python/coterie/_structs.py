@@ -95,7 +95,8 @@ class Tensor(Sized):
 class ModelInfo(Sized):
     _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("input_count", c_size_t),
                 ("parameter_count", c_size_t), ("parameters", c_uint64), ("flat_count", c_uint64),
-                ("file_bytes", c_uint64), ("flops", c_double), ("output_count", c_size_t)]
+                ("file_bytes", c_uint64), ("flops", c_double), ("output_count", c_size_t),
+                ("computes_in_int8", c_int)]
 
 
 class Values(ctypes.Structure):

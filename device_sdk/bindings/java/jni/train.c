@@ -64,9 +64,10 @@ NATIVE(jobject, modelInfo)(JNIEnv* env, jclass type, jlong handle) {
   if (!check_model(env, handle, coterie_model_describe(model_of(handle), &info))) return NULL;
   const jbyteArray name = binding_utf8(env, info.name);
   if (name == NULL) return NULL;
-  return binding_new(env, "org/coterie/ModelInfo", "([BIIIJJJD)V", name, (jint)info.input_count,
+  return binding_new(env, "org/coterie/ModelInfo", "([BIIIJJJDZ)V", name, (jint)info.input_count,
                      (jint)info.output_count, (jint)info.parameter_count, (jlong)info.parameters,
-                     (jlong)info.flat_count, (jlong)info.file_bytes, (jdouble)info.flops);
+                     (jlong)info.flat_count, (jlong)info.file_bytes, (jdouble)info.flops,
+                     (jboolean)info.computes_in_int8);
 }
 
 /* `kind` 0: input `index`; 1: parameter `index`; 2: output `index`. */

@@ -272,6 +272,16 @@ public final class Model {
         }
     }
 
+    /// Whether it predicts by integers, and is not trained.
+    public var computesInInt8: Bool {
+        get throws {
+            var info = coterie_model_info()
+            info.struct_size = MemoryLayout<coterie_model_info>.stride
+            try check(coterie_model_describe(handle, &info), coterie_model_last_error(handle))
+            return info.computes_in_int8 != 0
+        }
+    }
+
     /// Other classes for a trained model: its last layer, by name, with fresh weights drawn by the seed.
     public func replaceHead(_ layer: String, classes: UInt32, seed: UInt64 = 0) throws {
         try check(coterie_model_replace_head(handle, layer, classes, seed), coterie_model_last_error(handle))

@@ -12,6 +12,8 @@ public final class ModelInfo {
   public final long flatCount;
   public final long fileBytes;
   public final double flops;
+  /** It predicts and is evaluated by integers, and is not trained. */
+  public final boolean computesInInt8;
 
   ModelInfo(
       byte[] name,
@@ -21,7 +23,8 @@ public final class ModelInfo {
       long parameters,
       long flatCount,
       long fileBytes,
-      double flops) {
+      double flops,
+      boolean computesInInt8) {
     this.name = Native.text(name);
     this.inputCount = inputCount;
     this.outputCount = outputCount;
@@ -30,5 +33,6 @@ public final class ModelInfo {
     this.flatCount = flatCount;
     this.fileBytes = fileBytes;
     this.flops = flops;
+    this.computesInInt8 = computesInInt8;
   }
 }
