@@ -43,9 +43,10 @@ class Exchange {
   // What log lines that this request causes name it by: a LogTrace on each thread that works for it.
   virtual const TraceContext& trace() const = 0;
   // The whole body, its memory taken as its bytes come; too_large (before a byte is read) if it is over bytes_max;
-  // overloaded if the plane's budget for bodies, or the process's memory, has no room for it; timed_out if it is slow.
+  // overloaded if the plane's budget for bodies, or the process's memory, has no room for it; timed_out if it comes too
+  // slowly: the client hears the answer to that, too.
   virtual Awaitable<Result<RequestBody>> read_body(uint64_t bytes_max) = 0;
-  // Exactly the body, which must have into.size() bytes.
+  // Exactly the body, which must have into.size() bytes; timed_out likewise.
   virtual Awaitable<Status> read_body_into(std::span<uint8_t> into) = 0;
   // The client is given this long from now until the next step of the exchange.
   virtual void extend_deadline(Millis patience) = 0;

@@ -1,5 +1,6 @@
 // TlsStream: a TLS connection on a non-blocking socket. OpenSSL reads and writes the descriptor itself; Asio only tells
-// when to try again, and Turns, who goes first. (Asio's own ssl::stream copies every byte twice more.)
+// when to try again, and Turns, who goes first. (Asio's own ssl::stream keeps two 17 KB buffers and copies every byte
+// twice more.)
 //
 // Without a context it is the plain socket: for listeners on loopback that somebody asked for aloud (ADR 88).
 //
@@ -55,7 +56,8 @@ class TlsStream {
   bool peer_is_gone();
   // Ends every pending operation with an error.
   void abort();
-  // Likewise a read that waits; writes may follow.
+  // Ends a read or write that waits for the socket with an error. Where it was a read, write_all() and close_gently()
+  // may still be called.
   void stop_waiting();
   // Not aborted, nor closed by us.
   bool is_open() const { return socket_.is_open(); }
@@ -81,9 +83,9 @@ class TlsStream {
   std::unique_ptr<SSL, Free> ssl_;  // null: plain, or there was no memory for it
   Turns& turns_;
   RequestTurns request_;
-  bool has_begun_ = true;  // something of the request was read
-  bool has_had_request_ = false;
-  bool waits_first_ = false;  // before it reads
+  bool has_begun_ = true;         // something of the request was read
+  bool has_had_request_ = false;  // begin_request() was called
+  bool waits_first_ = false;      // the next read does, before it tries
 };
 
 }  // namespace coterie

@@ -20,14 +20,20 @@ class CheckIncludes(unittest.TestCase):
 
     def test_a_header_over_its_budget_is_named_with_what_it_reads(self):
         budget = check_includes.BUDGETS_KIB["base/"] * 1024
-        large = "// " + "x" * budget + "\n"
+        large = "int " + "x" * budget + ";\n"
         problems = self.problems({"base/a.h": '#include "base/b.h"\n', "base/b.h": large})
         self.assertEqual(len(problems), 2)
         self.assertRegex(problems[0], r"^base/a\.h: reads \d+ KiB of 2 headers of ours, its budget is \d+.*base/b\.h")
         self.assertEqual(self.problems({"base/a.h": '#include "base/b.h"\n', "base/b.h": large[:budget // 2]}), [])
 
+    def test_a_comment_is_free(self):
+        long = "x" * (check_includes.BUDGETS_KIB["base/"] * 1024)
+        for text in (f"// {long}\n", f"  // {long}\nint a;\n", f"int a;  // {long}\n", f"/* {long}\n{long} */\nint a;\n"):
+            self.assertEqual(self.problems({"base/a.h": text}), [])
+        self.assertEqual(len(self.problems({"base/a.h": f"/* a */ int {long};\n// b\n"})), 1)
+
     def test_each_file_counts_once(self):
-        half = "// " + "x" * (check_includes.BUDGETS_KIB["base/"] * 700) + "\n"
+        half = "int " + "x" * (check_includes.BUDGETS_KIB["base/"] * 700) + ";\n"
         self.assertEqual(self.problems({"base/a.h": '#include "base/b.h"\n#include "base/c.h"\n', "base/b.h": half,
                                         "base/c.h": '#include "base/b.h"\n'}), [])
 

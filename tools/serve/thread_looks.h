@@ -15,7 +15,7 @@ class ThreadLooks {
 
   // Called by the thread itself.
   void looked(size_t thread) { looks_[thread].fetch_add(1, std::memory_order_relaxed); }
-  // Whether each thread has looked since the last call. One caller alone.
+  // Whether each thread has looked since the last call. By one caller alone.
   bool have_all_looked() {
     bool all = true;
     for (size_t thread = 0; thread < looks_.size(); ++thread) {
