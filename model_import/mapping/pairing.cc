@@ -142,10 +142,14 @@ std::vector<Source> sources_of(const WeightTable& table, const std::vector<Slot>
     source.name = parse_weight_name(source.offer.name);
     sources.push_back(std::move(source));
   }
-  if (counters > 0)
-    notes.push_back(std::to_string(counters) + " tensors of whole numbers were left out: no weight is one");
+  if (counters > 0) {
+    notes.push_back(std::to_string(counters) +
+                    (counters == 1 ? " tensor of whole numbers was" : " tensors of whole numbers were") +
+                    " left out: no weight is one");
+  }
   for (const auto& [type, count] : types) {
-    notes.push_back(std::to_string(count) + " tensors of " + type + " become float32" +
+    notes.push_back(std::to_string(count) +
+                    (count == 1 ? " tensor of " + type + " becomes" : " tensors of " + type + " become") + " float32" +
                     (type == "float64" ? ", rounded to nearest" : ", exactly"));
   }
   return sources;
