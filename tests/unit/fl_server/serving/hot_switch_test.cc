@@ -1,10 +1,12 @@
-// Versions change under load: every answer is that of one version, the one that it names, to the bit.
+// Versions change under load, between float32 and int8, too: every answer is that of one version, the one that it names,
+// to the bit.
 #include <gmock/gmock.h>
 
 #include <atomic>
 #include <map>
 #include <thread>
 
+#include "tests/support/int8_parts.h"
 #include "tests/unit/fl_server/serving/serving_world.h"
 
 namespace coterie {
@@ -33,6 +35,7 @@ TEST_F(HotSwitch, AThousandOfThemGiveNoWrongAnswer) {
   std::vector<std::vector<float>> right;  // by model
   for (uint64_t model = 0; model < kModels; ++model) {
     files.push_back(*make_model(ModelKind::logistic, {8, 8, 1}, 10, model));
+    if (model % 2 == 1) files.back() = test::int8_file(*Model::load(files.back()));
     const auto version = ServedVersion::load(files.back(), 1, {});
     ASSERT_OK(version);
     right.emplace_back(kExamples * 10);
