@@ -41,6 +41,7 @@ inline void store_elements(uint8_t* to, Bytes v, int move) {
 
 const VectorKernels kNeonDotKernels{.lanes = kLanes,
                                     .element_bytes = 1,
+                                    .lanes_least = kLanes,
                                     .move = 0,
                                     .has_no_zero = false,
                                     .convolve = neon_dot::convolve,

@@ -148,6 +148,7 @@ void convolve(const ConvolutionTask& task) {
 
 const VectorKernels kNeonI8mmKernels{.lanes = kLanes,
                                      .element_bytes = 1,
+                                     .lanes_least = kLanes,
                                      .move = 0,
                                      .has_no_zero = false,
                                      .convolve = neon_i8mm::convolve,

@@ -44,6 +44,7 @@ inline void store_elements(uint8_t* to, Bytes v, int move) {
 
 const VectorKernels kNeonKernels{.lanes = kLanes,
                                  .element_bytes = 2,
+                                 .lanes_least = kLanes,
                                  .move = 0,
                                  .has_no_zero = true,
                                  .convolve = neon::convolve,

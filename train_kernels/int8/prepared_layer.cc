@@ -30,8 +30,7 @@ bool PreparedLayer::can(const Conv2dShape& shape) {
 }
 
 PreparedLayer::PreparedLayer(Adder adder, const Conv2dShape& shape, const Weighted& layer)
-    : PreparedLayer(*vector_kernels(adder), shape, layer,
-                    neighbours_at_once(shape, vector_kernels(adder)->lanes, vector_kernels(adder)->element_bytes)) {}
+    : PreparedLayer(*vector_kernels(adder), shape, layer, neighbours_at_once(shape, *vector_kernels(adder))) {}
 
 PreparedLayer::PreparedLayer(const VectorKernels& kernels, const Conv2dShape& shape, const Weighted& layer,
                              size_t neighbours)
@@ -56,7 +55,8 @@ PreparedLayer::PreparedLayer(const VectorKernels& kernels, const Conv2dShape& sh
 
 size_t PreparedLayer::bytes() const {
   const auto of = [](const auto& values) { return values.size() * sizeof(values[0]); };
-  return of(weights_) + of(bias_) + of(multipliers_) + of(image_) + of(columns_) + of(pixels_) + of(segments_);
+  return of(weights_) + of(bias_) + of(multipliers_) + of(image_) + of(columns_) + of(pixels_) + of(segments_) +
+         of(lanes_);
 }
 
 void PreparedLayer::put(size_t at, int8_t weight) {
@@ -74,6 +74,9 @@ void PreparedLayer::plan_segments() {
     for (size_t kw = 0; kw < (is_row ? 1 : s.kernel_w); ++kw) {
       segments_.push_back((kh * s.dilation_h * s.padded_w() + kw * s.dilation_w) * s.channels * bytes);
     }
+  }
+  for (const size_t segment : segments_) {
+    for (size_t b = 0; b < segment_bytes_; b += kLaneBytes) lanes_.push_back(segment + b);
   }
   for (size_t i = 0; i < s.out_h(); ++i) {
     for (size_t j = 0; j < s.out_w(); ++j) {
@@ -165,9 +168,11 @@ void PreparedLayer::run_groups(const int8_t* x, int8_t* y) {
     kernels_.convolve({.image = image_.data() + g * depth * kernels_.element_bytes,
                        .pixels = pixels_.data(),
                        .segments = segments_.data(),
+                       .lanes = lanes_.data(),
                        .pixel_count = pixels_.size(),
                        .segment_count = segments_.size(),
                        .segment_bytes = segment_bytes_,
+                       .lane_count = lanes_.size(),
                        .weights = weights_.data() + g * group_bytes,
                        .bias = bias_.data() + g * block_,
                        .multipliers = multipliers_.data() + g * block_,

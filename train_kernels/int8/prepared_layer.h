@@ -50,7 +50,7 @@ class PreparedLayer {
   Target to_;
   int move_;      // what is added to an input to make it an element of image_
   size_t block_;  // outputs of a group, rounded up to whole vectors; depthwise: channels of a block
-  std::vector<size_t> pixels_, segments_;            // offsets of bytes: ConvolutionTask
+  std::vector<size_t> pixels_, segments_, lanes_;    // offsets of bytes: ConvolutionTask
   size_t segment_elements_ = 0, segment_bytes_ = 0;  // the second: rounded up to whole lanes
   std::vector<uint8_t> weights_;                     // of each group, or block of channels
   std::vector<int32_t> bias_;

@@ -9,10 +9,10 @@ namespace {
 constexpr size_t kVectorsMax = 4;       // of outputs: more of them are no fuller
 constexpr size_t kProductsToRound = 6;  // what it takes to bring a vector of sums to its grid, in products
 
-// What a wide pixel takes, in products of lanes.
-size_t cost_of(const Conv2dShape& wide, size_t lanes, size_t element_bytes) {
-  const size_t row = round_up(wide.kernel_w * wide.channels * element_bytes, kLaneBytes) / kLaneBytes;
-  return (wide.kernel_h * row + kProductsToRound) * (round_up(wide.filters, lanes) / lanes);
+// What a wide pixel takes, in products of lanes by the fewest outputs.
+size_t cost_of(const Conv2dShape& wide, const VectorKernels& kernels) {
+  const size_t row = round_up(wide.kernel_w * wide.channels * kernels.element_bytes, kLaneBytes) / kLaneBytes;
+  return (wide.kernel_h * row + kProductsToRound) * (round_up(wide.filters, kernels.lanes_least) / kernels.lanes_least);
 }
 
 }  // namespace
@@ -25,12 +25,12 @@ Conv2dShape side_by_side(const Conv2dShape& shape, size_t pixels) {
   return wide;
 }
 
-size_t neighbours_at_once(const Conv2dShape& shape, size_t lanes, size_t element_bytes) {
+size_t neighbours_at_once(const Conv2dShape& shape, const VectorKernels& kernels) {
   if (shape.groups != 1 || shape.dilation_w != 1) return 1;
-  size_t best = 1, cost = cost_of(shape, lanes, element_bytes);
-  for (size_t pixels = 2; pixels * shape.filters <= kVectorsMax * lanes; ++pixels) {
+  size_t best = 1, cost = cost_of(shape, kernels);
+  for (size_t pixels = 2; pixels * shape.filters <= kVectorsMax * kernels.lanes; ++pixels) {
     if (shape.out_w() % pixels != 0) continue;
-    const size_t other = cost_of(side_by_side(shape, pixels), lanes, element_bytes);
+    const size_t other = cost_of(side_by_side(shape, pixels), kernels);
     if (other * best < cost * pixels) best = pixels, cost = other;
   }
   return best;

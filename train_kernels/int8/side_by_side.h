@@ -10,10 +10,12 @@
 
 namespace coterie::kernels::int8 {
 
-// How many neighbours to compute as one pixel: what takes the fewest products of lanes (kLaneBytes) by vectors of so
-// many lanes. It divides the width of the output; 1 where nothing is gained, and of convolutions that are in groups or
-// dilated.
-size_t neighbours_at_once(const Conv2dShape& shape, size_t lanes, size_t element_bytes);
+struct VectorKernels;
+
+// How many neighbours to compute as one pixel: what takes the fewest products of lanes (kLaneBytes) by as many outputs
+// as the kernels compute at least. It divides the width of the output; 1 where nothing is gained, and of convolutions
+// in groups or dilated.
+size_t neighbours_at_once(const Conv2dShape& shape, const VectorKernels& kernels);
 
 // Output o of neighbour n is output n * filters + o of the wide pixel, so that y lies in memory as it did. The kernel
 // is wider by the strides of the other neighbours: it covers the windows of all, and a weight is 0 where it is not of

@@ -28,7 +28,9 @@ struct ConvolutionTask {
   const uint8_t* image;    // the padded image, moved; kLaneBytes - 1 bytes behind it can be read
   const size_t* pixels;    // where the window of each pixel begins
   const size_t* segments;  // where, in a window, the bytes lie that follow each other
+  const size_t* lanes;     // where, in a window, each lane of the segments lies
   size_t pixel_count, segment_count, segment_bytes;  // the last: a multiple of kLaneBytes
+  size_t lane_count;                                 // of all segments
   const uint8_t* weights;                            // [output / lanes][segment][byte / 4][lane][4]
   const int32_t* bias;                               // rounded up to whole vectors, as the multipliers
   const float* multipliers;
@@ -98,6 +100,7 @@ struct MaxTask {
 
 struct VectorKernels {
   size_t lanes, element_bytes;
+  size_t lanes_least;  // of so many outputs a multiple is computed
   // What is added to an int8 before it is an element: a constant, and minus its zero if has_no_zero.
   int move;
   bool has_no_zero;

@@ -122,6 +122,7 @@ const VectorKernels kAvx2Kernels{.lanes = avx2::kLanes,
                                  // Elements are widened to int16: vpmaddwd adds two products of int16 into an int32
                                  // without loss.
                                  .element_bytes = 2,
+                                 .lanes_least = avx2::kLanes,
                                  .move = 0,
                                  .has_no_zero = true,
                                  .convolve = avx2::convolve,

@@ -89,6 +89,7 @@ COT_TARGET inline void store_together(const Floats (&v)[kTogether], const B& bou
 #include "train_kernels/int8/vector_kernels_inl.h"
 #include "train_kernels/int8/vector_tiles_inl.h"
 #include "train_kernels/int8/x86_vnni_depthwise_inl.h"
+#include "train_kernels/int8/x86_vnni_halves_inl.h"
 #undef COT_TARGET
 
 }  // namespace
@@ -96,11 +97,12 @@ COT_TARGET inline void store_together(const Floats (&v)[kTogether], const B& bou
 
 const VectorKernels kVnniKernels{.lanes = vnni::kLanes,
                                  .element_bytes = 1,
+                                 .lanes_least = vnni::kHalfLanes,
                                  // vpdpbusd multiplies unsigned bytes of x by signed weights: x is moved up by 128, and
                                  // the bias takes it back.
                                  .move = 128,
                                  .has_no_zero = false,
-                                 .convolve = vnni::convolve,
+                                 .convolve = vnni::convolve_by_halves,
                                  .depthwise_rows = vnni::depthwise_rows,
                                  .quantise = vnni::quantise,
                                  .dequantise = vnni::dequantise,

@@ -9,6 +9,7 @@
 #include "train_kernels/int8/elements.h"
 #include "train_kernels/int8/prepared_layer.h"
 #include "train_kernels/int8/side_by_side.h"
+#include "train_kernels/int8/vector_kernels.h"
 
 namespace coterie::kernels::int8 {
 namespace {
@@ -182,6 +183,21 @@ TEST_P(PreparedInt8, RealNumbersOntoTheGridAndBack) {
   }
 }
 
+// Whole vectors, half ones and what lies between, of fewer pixels than a tile has, and of more.
+TEST_P(PreparedInt8, EveryNumberOfOutputs) {
+  for (size_t filters = 1; filters <= 70; ++filters) {
+    for (const size_t width : {1, 5, 9, 29}) {
+      expect_same_bits({.batch = 1,
+                        .height = 1 + filters % 3,
+                        .width = width,
+                        .channels = 1 + filters % 4,
+                        .kernel_h = 1,
+                        .kernel_w = 1,
+                        .filters = filters});
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Adders, PreparedInt8, testing::ValuesIn(adders()), [](const auto& adder) {
   std::string name(to_string(adder.param));
   for (char& c : name) c = c == '-' ? '_' : c;
@@ -228,7 +244,8 @@ TEST(PreparedInt8Choice, ColumnsOfADepthwiseLayerAreHeldUpToALimit) {
   EXPECT_TRUE(PreparedLayer::can(s));
 }
 
-// Six outputs fill 12 of 16 lanes in pairs, at as many products as alone; of a width that pairs do not divide, none.
+// Six outputs fill 12 of 16 lanes in pairs, at as many products as alone, and 24 of 24 in fours where half a vector can
+// be computed; of a width that pairs do not divide, none.
 TEST(PreparedInt8Choice, NeighboursAreComputedSideBySideWhereVectorsHaveRoom) {
   Conv2dShape s{.batch = 1,
                 .height = 28,
@@ -241,11 +258,18 @@ TEST(PreparedInt8Choice, NeighboursAreComputedSideBySideWhereVectorsHaveRoom) {
                 .pad_left = 2,
                 .pad_bottom = 2,
                 .pad_right = 2};
-  EXPECT_EQ(neighbours_at_once(s, 16, 1), 2u);
+  VectorKernels whole{}, halves{};
+  whole.lanes = halves.lanes = whole.lanes_least = 16;
+  whole.element_bytes = halves.element_bytes = 1;
+  halves.lanes_least = 8;
+  EXPECT_EQ(neighbours_at_once(s, whole), 2u);
+  EXPECT_EQ(neighbours_at_once(s, halves), 4u);
   s.filters = 16;
-  EXPECT_EQ(neighbours_at_once(s, 16, 1), 1u);
+  EXPECT_EQ(neighbours_at_once(s, whole), 1u);
+  EXPECT_EQ(neighbours_at_once(s, halves), 1u);
   s.filters = 6, s.width = 29;
-  EXPECT_EQ(neighbours_at_once(s, 16, 1), 1u);
+  EXPECT_EQ(neighbours_at_once(s, whole), 1u);
+  EXPECT_EQ(neighbours_at_once(s, halves), 1u);
 }
 
 }  // namespace

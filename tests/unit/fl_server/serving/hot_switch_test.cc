@@ -1,5 +1,5 @@
-// Versions change under load, between float32 and int8, too: every answer is that of one version, the one that it names,
-// to the bit.
+// Versions change under load, between float32 and int8, too: every answer is that of one version, the one it names, to
+// the bit.
 #include <gmock/gmock.h>
 
 #include <atomic>
