@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train_kernels/int8/kernels.h"
+#include "train_kernels/int8/line_vector.h"
 #include "train_kernels/int8/vector_kernels.h"
 
 namespace coterie::kernels::int8 {
@@ -19,9 +20,9 @@ size_t depthwise_slack(const Conv2dShape& shape);
 
 // All blocks, as the kernel reads them. `taken`: what a weight takes from its output's bias.
 struct DepthwiseRows {
-  std::vector<uint8_t> weights;
-  std::vector<int32_t> bias;
-  std::vector<float> multipliers;
+  LineVector<uint8_t> weights;
+  LineVector<int32_t> bias;
+  LineVector<float> multipliers;
 };
 DepthwiseRows pack_depthwise_rows(const Conv2dShape& shape, const Weighted& layer, int taken);
 

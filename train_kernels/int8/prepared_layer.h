@@ -7,6 +7,7 @@
 
 #include "train_kernels/int8/adder.h"
 #include "train_kernels/int8/kernels.h"
+#include "train_kernels/int8/line_vector.h"
 
 namespace coterie::kernels::int8 {
 
@@ -52,9 +53,9 @@ class PreparedLayer {
   size_t block_;  // outputs of a group, rounded up to whole vectors; depthwise: channels of a block
   std::vector<size_t> pixels_, segments_, lanes_;    // offsets of bytes: ConvolutionTask
   size_t segment_elements_ = 0, segment_bytes_ = 0;  // the second: rounded up to whole lanes
-  std::vector<uint8_t> weights_;                     // of each group, or block of channels
-  std::vector<int32_t> bias_;
-  std::vector<float> multipliers_;
+  LineVector<uint8_t> weights_;                      // of each group, or block of channels
+  LineVector<int32_t> bias_;
+  LineVector<float> multipliers_;
   std::vector<uint8_t> image_;     // padded; its padding is written once
   std::vector<uint32_t> columns_;  // depthwise: DepthwiseColumns, of a block of channels
 };
