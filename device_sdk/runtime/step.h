@@ -33,7 +33,7 @@ struct StepContext {
   bool is_part_of_step = false;
   OptimizerMoment optimizer{};
   uint64_t random_seed = 0;      // of this step: dropout
-  const char** fault = nullptr;  // set to what is wrong with the batch: an index outside a table
+  const char** fault = nullptr;  // set to what is wrong with the batch, an index outside a table; lives as the program
   ThreadPool* pool = nullptr;    // runs parts at the same time; without one no step is cut
 };
 

@@ -2,6 +2,7 @@
 // embedding: table[n, d], indices (int32)[..] -> y[.., d]: gather along axis 0.
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/text/concat.h"
 #include "device_sdk/runtime/op_build.h"
@@ -37,6 +38,7 @@ Result<std::vector<TensorType>> infer_embedding(const OpInfo&, std::span<const O
 // x[outer, rows, inner], indices[count] -> y[outer, count, inner].
 struct Settings {
   size_t outer, rows, inner, count;
+  std::string fault;  // what an index outside says
 };
 
 Settings settings_of(const OpBuild& build) {
@@ -44,13 +46,13 @@ Settings settings_of(const OpBuild& build) {
   const size_t axis = a == nullptr ? 0 : a->axis;
   const Shape& x = build.input_shape(0);
   return {elements(x, 0, axis), static_cast<size_t>(x[axis]), elements(x, axis + 1, x.size()),
-          elements(build.input_shape(1))};
+          elements(build.input_shape(1)), concat({"an index is outside the ", x[axis], " rows of ", build.op().name})};
 }
 
 // An index outside stops the step that meets it; until then it stands for 0.
 size_t row_of(const Settings& s, int32_t index, const StepContext& context) {
   if (index >= 0 && static_cast<size_t>(index) < s.rows) return static_cast<size_t>(index);
-  if (context.fault != nullptr) *context.fault = "an index is outside the tensor it points into";
+  if (context.fault != nullptr) *context.fault = s.fault.c_str();
   return 0;
 }
 

@@ -66,7 +66,7 @@ class Batch : public ExampleSource {
 };
 
 // The model's output for the whole batch, as inference computes it. fault: what a step found wrong with the batch.
-inline std::vector<float> outputs_of(const Model& model, Batch& batch, const char** fault = nullptr) {
+inline std::vector<float> outputs_of(const Model& model, Batch& batch, std::string* fault = nullptr) {
   const CompileSettings settings{.purpose = Purpose::predict,
                                  .batch_size = static_cast<uint32_t>(batch.size()),
                                  .arena_bytes_max = limits::kArenaBytesMax};
@@ -89,7 +89,7 @@ inline std::vector<float> outputs_of(const Model& model, Batch& batch, const cha
     EXPECT_OK(batch.read(example, Example(places, {})));
   }
   compiled->program.run(Phase::forward, context);
-  if (fault != nullptr) *fault = seen;
+  if (fault != nullptr) *fault = seen == nullptr ? "" : seen;
   else EXPECT_EQ(seen, nullptr) << seen;
   const float* y = compiled->program.pointer(compiled->output);
   return {y, y + elements(at_batch(model.shape(model.graph().output), batch.size()))};
