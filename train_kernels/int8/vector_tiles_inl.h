@@ -5,6 +5,24 @@
 
 constexpr size_t rows_beside(size_t columns) { return std::min(kTileRows, kTileSums / columns); }
 
+// A tile of few columns takes a lane's place from the list, for the sake of segments of a few lanes: eight addresses a
+// segment are as dear as its products. One of more columns has products enough, and no load to spare.
+constexpr size_t kColumnsByLanes = 2;
+
+template <size_t kRows, size_t kColumns>
+COT_TARGET inline void add_lane(const uint8_t* const (&windows)[kRows], size_t at, const uint8_t* weights,
+                                size_t column_bytes, Ints (&sums)[kRows][kColumns]) {
+  Ints columns[kColumns];
+  COT_UNROLL
+  for (size_t c = 0; c < kColumns; ++c) columns[c] = load_ints(weights + c * column_bytes);
+  COT_UNROLL
+  for (size_t r = 0; r < kRows; ++r) {
+    const Ints lane = splat_ints(lane_at(windows[r] + at));
+    COT_UNROLL
+    for (size_t c = 0; c < kColumns; ++c) sums[r][c] = dot(sums[r][c], lane, columns[c]);
+  }
+}
+
 // kRows pixels at once, from `pixel` on; the largest tile again and again, as long as there are so many before `end`.
 template <size_t kRows, size_t kColumns>
 COT_TARGET void tile(const ConvolutionTask& task, size_t pixel, size_t end, size_t output) {
@@ -21,16 +39,16 @@ COT_TARGET void tile(const ConvolutionTask& task, size_t pixel, size_t end, size
       for (size_t c = 0; c < kColumns; ++c) sums[r][c] = load_ints(task.bias + output + c * kLanes);
     }
     const uint8_t* weights = task.weights + output / kLanes * column_bytes;
-    for (size_t l = 0; l < task.lane_count; ++l, weights += vector_bytes) {
-      const size_t at = task.lanes[l];
-      Ints columns[kColumns];
-      COT_UNROLL
-      for (size_t c = 0; c < kColumns; ++c) columns[c] = load_ints(weights + c * column_bytes);
-      COT_UNROLL
-      for (size_t r = 0; r < kRows; ++r) {
-        const Ints lane = splat_ints(lane_at(windows[r] + at));
-        COT_UNROLL
-        for (size_t c = 0; c < kColumns; ++c) sums[r][c] = dot(sums[r][c], lane, columns[c]);
+    if (kColumns <= kColumnsByLanes) {
+      for (size_t l = 0; l < task.lane_count; ++l, weights += vector_bytes) {
+        add_lane<kRows, kColumns>(windows, task.lanes[l], weights, column_bytes, sums);
+      }
+    } else {
+      for (size_t s = 0; s < task.segment_count; ++s) {
+        const size_t begin = task.segments[s];
+        for (size_t b = 0; b < task.segment_bytes; b += kLaneBytes, weights += vector_bytes) {
+          add_lane<kRows, kColumns>(windows, begin + b, weights, column_bytes, sums);
+        }
       }
     }
     int8_t* const y = task.y + pixel * task.y_stride + output;
