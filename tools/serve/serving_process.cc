@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/os/clock.h"
+#include "fl_server/app/memory_return.h"
 #include "fl_server/net/http_server.h"
 #include "fl_server/serving/grpc/grpc_door.h"
 #include "fl_server/serving/model_server.h"
@@ -20,6 +21,7 @@ namespace coterie {
 namespace {
 
 constexpr std::string_view kModelBegins = "COTF";
+constexpr Millis kMemoryLookEvery{500};  // bursts of a second are seen, too
 
 // Processes that share a machine share its cores.
 size_t cores_of_one(const ServeOptions& options) {
@@ -62,6 +64,7 @@ struct ServingProcess::Parts {
   std::unique_ptr<HttpServer> http;
   std::atomic<bool> is_open{false};
   std::unique_ptr<GrpcDoor> grpc;
+  std::unique_ptr<MemoryReturn> memory;
 };
 
 ServingProcess::ServingProcess(const ServeOptions& options, const ServingKeys& keys,
@@ -137,6 +140,8 @@ Result<ServingProcess::Ports> ServingProcess::open(const Doors& doors) {
   COT_ASSIGN(const uint16_t port, parts_->http->listen(settings, keys_.tls, parts_->server.service()));
   COT_TRY(open_grpc(doors));
   parts_->http->start();
+  parts_->memory = std::make_unique<MemoryReturn>(
+      kMemoryLookEvery, [this] { return parts_->http->held_bytes(); }, [] {});
   parts_->is_open = true;
   return Ports{port, parts_->grpc ? std::optional(parts_->grpc->port()) : std::nullopt};
 }
@@ -144,6 +149,7 @@ Result<ServingProcess::Ports> ServingProcess::open(const Doors& doors) {
 bool ServingProcess::shows_life() { return !parts_->is_open || parts_->looks->have_all_looked(); }
 
 void ServingProcess::stop() {
+  parts_->memory.reset();
   const Instant until = os::monotonic_now() + kDrainMax;  // of both doors together
   if (parts_->http) parts_->http->stop_accepting();
   if (parts_->grpc) parts_->grpc->stop(kDrainMax);
