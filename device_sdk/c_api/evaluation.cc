@@ -20,7 +20,7 @@ Result<Evaluation> evaluate(const coterie_model& handle, const coterie_dataset* 
   const auto batch_size = static_cast<uint32_t>(std::clamp<uint64_t>(examples.size(), 1, options.batch_size));
   std::optional<Model> passing;
   if (handle.int8) {
-    COT_ASSIGN(passing, passing_model(handle.int8->program.output_shape));
+    COT_ASSIGN(passing, passing_model(handle.int8->program->output_shape));
   }
   const Model& measured = passing ? *passing : handle.model;
   COT_ASSIGN(Evaluator evaluator,
@@ -28,7 +28,7 @@ Result<Evaluation> evaluate(const coterie_model& handle, const coterie_dataset* 
   COT_ASSIGN(std::optional<AugmentedSource> images, judged(examples, handle.model, options.loss, options.augment));
   ExampleSource* read = images ? static_cast<ExampleSource*>(&*images) : &examples;
   std::optional<Int8Outputs> outputs;
-  if (handle.int8) read = &outputs.emplace(handle.int8->program, *read);
+  if (handle.int8) read = &outputs.emplace(*handle.int8->program, *read);
   COT_ASSIGN(const Evaluation evaluation, evaluator.run(measured.parameters(), *read, sink));
   if (heads != nullptr) *heads = evaluator.heads();
   return evaluation;

@@ -22,7 +22,9 @@ Result<std::unique_ptr<coterie_model>> load(Bytes file) {
   if (computes_in_int8(file)) {
     COT_ASSIGN(Int8Model opened, open_int8_model(file));
     auto handle = std::make_unique<coterie_model>(std::move(opened.exact));
-    handle->int8 = std::make_unique<Int8Answers>(std::move(file), std::move(opened.program));
+    auto program = std::make_unique<const Int8Program>(std::move(opened.program));
+    COT_ASSIGN(Int8Predictor predictor, Int8Predictor::create(*program, limits::kArenaBytesMax));
+    handle->int8.reset(new Int8Answers{std::move(file), std::move(program), std::move(predictor)});
     return handle;
   }
   COT_ASSIGN(file, expand_model(std::move(file)));

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "coterie_train.h"
@@ -16,15 +15,10 @@
 
 namespace coterie {
 
-// What answers where the file computes in int8. Stays where it was made: the predictor refers to the program.
+// What answers where the file computes in int8.
 struct Int8Answers {
-  Int8Answers(Bytes stored, Int8Program compiled)
-      : file(std::move(stored)), program(std::move(compiled)), predictor(program) {}
-  Int8Answers(const Int8Answers&) = delete;
-  Int8Answers& operator=(const Int8Answers&) = delete;
-
-  const Bytes file;
-  const Int8Program program;
+  Bytes file;                                  // as it is stored
+  std::unique_ptr<const Int8Program> program;  // where the predictor knows it to be
   Int8Predictor predictor;
 };
 
