@@ -1,7 +1,6 @@
 #include "tests/bench/int8_nets.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "device_sdk/runtime/predictor.h"
 #include "tests/bench/built_net.h"
 #include "tests/bench/thread_time.h"
+#include "tests/support/int8_parts.h"
 
 namespace coterie::bench {
 namespace {
@@ -48,23 +48,8 @@ Model separable() {
 }
 
 Int8Program program_of(const Model& model) {
-  const Int8Layers layers = need(int8_layers(model));
-  std::vector<Int8Weights> weights;
-  for (const Int8Layer& layer : layers.layers) {
-    if (!layer.is_weighted()) continue;
-    const TensorInfo& tensor = model.graph().tensors[layer.weight];
-    Int8Weights rounded{.form = {.tensor = layer.weight, .axis = static_cast<uint32_t>(tensor.shape.size() - 1)}};
-    rounded.form.scales.assign(static_cast<size_t>(tensor.shape.back()), 1.0f / 64);
-    for (const float value :
-         model.parameters().subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape))) {
-      rounded.values.push_back(static_cast<int8_t>(std::clamp(std::nearbyint(value * 64), -127.0f, 127.0f)));
-    }
-    weights.push_back(std::move(rounded));
-  }
-  std::ranges::sort(weights, {}, [](const Int8Weights& each) { return each.form.tensor; });
-  std::vector<TensorGrid> grids;
-  for (const uint32_t tensor : int8_grid_tensors(layers)) grids.push_back({tensor, .03f, -11});
-  return need(make_int8_program(model, weights, grids));
+  const test::Int8Parts parts = test::int8_parts(model);
+  return need(make_int8_program(model, parts.weights, parts.grids));
 }
 
 double microseconds_an_example(uint64_t count, const std::function<void()>& run) {

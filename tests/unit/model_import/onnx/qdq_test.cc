@@ -11,6 +11,7 @@
 #include "model_import/interpret/interpret.h"
 #include "model_import/onnx/export_onnx.h"
 #include "model_import/onnx/read_onnx.h"
+#include "tests/support/int8_parts.h"
 #include "tests/unit/model_import/onnx/graphs.h"
 
 namespace coterie {
@@ -33,30 +34,17 @@ Int8Model every_layer() {
   x = build.op(OpKind::clip, {build.average_pool2d(x, {})}, UnaryAttributes{.alpha = -1, .beta = 2});
   x = build.op(OpKind::softmax, {build.dense(build.flatten(x), 5)}, AxisAttributes{.axis = 1});
   const Model model = *Model::load(*build.finish(x));
-  const Int8Layers layers = *int8_layers(model);
-  std::vector<Int8Weights> weights;
-  for (const Int8Layer& layer : layers.layers) {
-    if (!layer.is_weighted()) continue;
-    const TensorInfo& tensor = model.graph().tensors[layer.weight];
-    Int8Weights rounded{
-        .form = {.tensor = layer.weight, .axis = static_cast<uint32_t>(tensor.shape.size() - 1), .scales = {}},
-        .values = {}};
-    for (int64_t o = 0; o < tensor.shape.back(); ++o) {
-      rounded.form.scales.push_back((1 + .1f * static_cast<float>(o)) / 64);
+  Int8Parts parts = int8_parts(model);
+  for (Int8Weights& weights : parts.weights) {
+    for (size_t o = 0; o < weights.form.scales.size(); ++o) {
+      weights.form.scales[o] = (1 + .1f * static_cast<float>(o)) / 64;
     }
-    for (const float value :
-         model.parameters().subspan(tensor.payload_offset / sizeof(float), elements(tensor.shape))) {
-      rounded.values.push_back(static_cast<int8_t>(std::clamp(std::nearbyint(value * 64), -127.0f, 127.0f)));
-    }
-    weights.push_back(std::move(rounded));
   }
-  std::ranges::sort(weights, {}, [](const Int8Weights& each) { return each.form.tensor; });
-  std::vector<TensorGrid> grids;
-  for (const uint32_t tensor : int8_grid_tensors(layers)) {
-    grids.push_back(
-        {tensor, .0317f + .001f * static_cast<float>(grids.size()), static_cast<int8_t>(grids.size() - 11)});
+  for (size_t i = 0; i < parts.grids.size(); ++i) {
+    parts.grids[i].scale = .0317f + .001f * static_cast<float>(i);
+    parts.grids[i].zero = static_cast<int8_t>(i - 11);
   }
-  Result<Int8Model> opened = open_int8_model(store_as_int8(model, weights, grids));
+  Result<Int8Model> opened = open_int8_model(store_as_int8(model, parts.weights, parts.grids));
   EXPECT_OK(opened);
   return std::move(*opened);
 }
