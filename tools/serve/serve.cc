@@ -75,8 +75,9 @@ ExitCode serve_model(const ServeOptions& options, const AdminCommand& admin) {
   if (ended) return *ended;
   if (ended.error().code() == ErrorCode::cancelled && Interrupt::requested()) return ExitCode::interrupted;
   print_error(kCommand, ended.error());
-  return options.job.empty() && ended.error().code() == ErrorCode::not_found ? ExitCode::usage
-                                                                             : exit_code_of(ended.error().code());
+  const ErrorCode code = ended.error().code();
+  const bool is_bad_file = options.job.empty() && (code == ErrorCode::not_found || code == ErrorCode::data_loss);
+  return is_bad_file ? ExitCode::usage : exit_code_of(code);
 }
 
 }  // namespace coterie

@@ -101,8 +101,9 @@ Result<ServingProcess::Followed> ServingProcess::follow(ModelSource& source) {
     const Standing standing = source.promoted() == next->number ? Standing::promoted
                               : source.promoted()               ? Standing::candidate
                                                                 : Standing::latest;
-    COT_TRY(
-        parts_->server.publish(name_, std::move(next->file), next->number, standing, kDefaultTenant, parts_->steps));
+    const Status published =
+        parts_->server.publish(name_, std::move(next->file), next->number, standing, kDefaultTenant, parts_->steps);
+    if (!published) return published.error().with_context(name_ + ", version " + std::to_string(next->number));
     followed.version = next->number;
   }
   const Result<ServedModels::Listing> listing = parts_->server.models().list(name_);
